@@ -8,8 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 
 use crate::config::at::At;
-use crate::config::files::Files;
-use crate::config::problem::{Report, did_you_mean};
+use crate::config::problem::did_you_mean;
 use crate::config::vocabulary::{AnyPath, Argv, Id, Map, Variable, Word, without};
 use crate::config::{AgentKind, AgentSpec, PromptVia, ReplaySpec};
 use crate::model::{AgentId, Pricing};
@@ -112,18 +111,11 @@ struct PricingKeys {
 }
 
 /// One of `agents:`.
-pub(super) fn agent(
-    keys: AgentKeys,
-    at: &At<'_>,
-    files: &Files<'_>,
-    report: &mut Report,
-) -> AgentSpec {
-    let replay = replay(&keys, at, files, report);
+pub(super) fn agent(keys: AgentKeys, at: &At<'_>) -> AgentSpec {
+    let replay = replay(&keys, at);
     let prompt_via = prompt_via(&keys);
     let lane = keys.lane.unwrap_or_else(|| keys.id.to_string());
-    let pricing = keys
-        .pricing
-        .map(|it| pricing(&it, &at.key("pricing"), report));
+    let pricing = keys.pricing.map(|it| pricing(&it, &at.key("pricing")));
     let spec = AgentSpec {
         id: keys.id,
         kind: keys.kind,
@@ -137,10 +129,10 @@ pub(super) fn agent(
     };
     let written = at.key("command");
     if spec.kind != AgentKind::Replay {
-        command(&spec, at, report);
+        command(&spec, at);
     } else if written.node().is_some() {
         written
-            .warning(report, "is not used by kind replay")
+            .warning("is not used by kind replay")
             .hint("remove it");
     }
     spec
@@ -158,16 +150,11 @@ fn prompt_via(keys: &AgentKeys) -> PromptVia {
         })
 }
 
-fn replay(
-    keys: &AgentKeys,
-    at: &At<'_>,
-    files: &Files<'_>,
-    report: &mut Report,
-) -> Option<ReplaySpec> {
+fn replay(keys: &AgentKeys, at: &At<'_>) -> Option<ReplaySpec> {
     if keys.kind != AgentKind::Replay {
         for key in ["cassettes", "plays", "pace"].map(|name| at.key(name)) {
             if key.node().is_some() {
-                key.error(report, "belongs to kind replay alone")
+                key.error("belongs to kind replay alone")
                     .hint("remove it, or set kind: replay");
             }
         }
@@ -176,18 +163,18 @@ fn replay(
     for name in ["cassettes", "plays"] {
         if at.key(name).node().is_none() {
             at.missing(name)
-                .error(report, "is missing")
+                .error("is missing")
                 .hint("an agent of kind replay needs cassettes and plays");
         }
     }
     Some(ReplaySpec {
-        cassettes: files.folder(keys.cassettes.as_ref()?, &at.key("cassettes"), report),
+        cassettes: at.key("cassettes").folder(keys.cassettes.as_ref()?),
         plays: keys.plays?,
         pace: keys.pace.unwrap_or(1.0),
     })
 }
 
-fn pricing(keys: &PricingKeys, at: &At<'_>, report: &mut Report) -> Option<Pricing> {
+fn pricing(keys: &PricingKeys, at: &At<'_>) -> Option<Pricing> {
     let prices = [
         ("input_per_token", keys.input_per_token),
         ("output_per_token", keys.output_per_token),
@@ -196,12 +183,12 @@ fn pricing(keys: &PricingKeys, at: &At<'_>, report: &mut Report) -> Option<Prici
     for (name, price) in prices {
         if price.is_some_and(|price| price > HIGHEST_LIKELY_PRICE) {
             at.key(name)
-                .warning(report, "is a very high price for one token")
+                .warning("is a very high price for one token")
                 .hint("prices are per token: divide a price per million by 1000000");
         }
         if is_given && at.key(name).node().is_none() {
             at.missing(name)
-                .error(report, "is missing")
+                .error("is missing")
                 .hint("a cost needs the prices of input and output; 0 is a price too");
         }
     }
@@ -215,51 +202,51 @@ fn pricing(keys: &PricingKeys, at: &At<'_>, report: &mut Report) -> Option<Prici
 }
 
 /// What is wrong with a command line.
-fn command(spec: &AgentSpec, agent: &At<'_>, report: &mut Report) {
+fn command(spec: &AgentSpec, agent: &At<'_>) {
     let at = agent.key("command");
     let Some(program) = spec.command.first() else {
         if at.node().is_none() {
             agent
                 .missing("command")
-                .error(report, "is missing")
+                .error("is missing")
                 .hint("give the program and its arguments as a list");
         }
         return;
     };
     if program.trim().is_empty() || PLACEHOLDERS.contains(&program.as_str()) {
-        let message = "must be the program to start";
-        report
-            .error(at.place, &at.item(0).path, message)
+        at.item(0)
+            .placed(at.place)
+            .error("must be the program to start")
             .hint("the first word is a program's name or path");
     }
     let holds = |token: &str| spec.command.iter().any(|word| word.contains(token));
     if spec.prompt_via == PromptVia::Argument && !holds("{PROMPT}") {
         let message = "no token holds {PROMPT}, so the agent would not be told its task";
-        at.error(report, message)
+        at.error(message)
             .hint("add \"{PROMPT}\" as a token, or set prompt_via: stdin");
     }
     let takes_mcp = !matches!(spec.kind, AgentKind::Command | AgentKind::Replay);
     if takes_mcp && !holds("{EXTRA_ARGS}") {
         let message = "no token is {EXTRA_ARGS}, so scenarios cannot switch MCP on or off";
-        at.warning(report, message)
+        at.warning(message)
             .hint("add \"{EXTRA_ARGS}\" as a token among the options");
     }
     for item in at.items() {
-        token(&item, report);
+        token(&item);
     }
 }
 
 /// What is wrong with a single token of a command line.
-fn token(at: &At<'_>, report: &mut Report) {
+fn token(at: &At<'_>) {
     let token = at.word().unwrap_or_default();
     if token.contains("{EXTRA_ARGS}") && token != "{EXTRA_ARGS}" {
-        at.error(report, "{EXTRA_ARGS} stands inside a larger token")
+        at.error("{EXTRA_ARGS} stands inside a larger token")
             .hint("make it a token of its own: it becomes zero or more tokens");
     }
     if looks_like_placeholder(token) && !PLACEHOLDERS.contains(&token) {
         let meant = did_you_mean(token, PLACEHOLDERS);
         let message = format!("{token} is no placeholder and is passed as it is{meant}");
-        at.warning(report, message);
+        at.warning(message);
     }
 }
 

@@ -8,10 +8,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::config::at::At;
-use crate::config::files::Files;
 use crate::config::layers::{self, Answer, CallPath};
 use crate::config::measured::{self, Retrieval};
-use crate::config::problem::Report;
 use crate::config::vocabulary::{
     AnyPath, Command, Filled, Glob, Inside, Limit, Listed, Map, Variable, Word,
 };
@@ -141,41 +139,27 @@ pub(super) struct Tree {
     shares_tree: bool,
 }
 
-/// What graders are read with.
-pub(super) struct Reading<'a> {
-    pub(super) files: &'a Files<'a>,
-    /// What the task lays into the graders' tree.
-    pub(super) laid: &'a [(PathBuf, PathBuf)],
-}
-
-/// The graders of a list, and whether each works in the tree that the one before it left.
+/// The graders of a task that lays these files: those of a list, and whether each works in the tree that the one before it left.
 pub(super) fn graders(
     listed: Listed<Grader>,
     at: &At<'_>,
-    reading: &Reading<'_>,
-    report: &mut Report,
+    laid: &[(PathBuf, PathBuf)],
 ) -> Vec<(GraderSpec, bool)> {
     let each = listed.into_readable();
-    each.filter_map(|(index, one)| grader(one, &at.item(index), reading, report))
+    each.filter_map(|(index, one)| grader(one, &at.item(index), laid))
         .collect()
 }
 
-fn grader(
-    grader: Grader,
-    at: &At<'_>,
-    reading: &Reading<'_>,
-    report: &mut Report,
-) -> Option<(GraderSpec, bool)> {
-    let files = reading.files;
+fn grader(grader: Grader, at: &At<'_>, laid: &[(PathBuf, PathBuf)]) -> Option<(GraderSpec, bool)> {
     let alone = |spec| (spec, Tree::default());
     let (spec, tree) = match grader {
         Grader::GitDiffForbidden { forbidden_globs } => {
             for glob in &forbidden_globs {
-                idle_glob(glob, &at.key("forbidden_globs"), report);
+                idle_glob(glob, &at.key("forbidden_globs"));
             }
             alone(GraderSpec::GitDiffForbidden { forbidden_globs })
         }
-        Grader::Command(options) => command(*options, at, reading, report)?,
+        Grader::Command(options) => command(*options, at, laid)?,
         Grader::ScreenshotExists { path, tree } => (GraderSpec::ScreenshotExists { path }, tree),
         Grader::ScreenshotCompare {
             path,
@@ -186,14 +170,14 @@ fn grader(
             let at = at.key("reference_path");
             let spec = GraderSpec::ScreenshotCompare {
                 path,
-                reference_path: files.file(&reference_path, &at, report),
+                reference_path: at.file(&reference_path),
                 threshold,
             };
             (spec, tree)
         }
         Grader::IosTestPass { mut options, tree } => {
-            own_arguments(&options.xcodebuild_args, &at.key("xcodebuild_args"), report);
-            twin(&mut options.twin, at, reading, report);
+            own_arguments(&options.xcodebuild_args, &at.key("xcodebuild_args"));
+            twin(&mut options.twin, at, laid);
             (GraderSpec::IosTestPass(*options), tree)
         }
         Grader::IosInstallCheck(App { from_tree, tree }) => {
@@ -203,34 +187,30 @@ fn grader(
             (GraderSpec::IosLaunchCheck { from_tree }, tree)
         }
         Grader::Retrieval { options, tree } => {
-            let options = measured::retrieval(options, at, report);
+            let options = measured::retrieval(options, at);
             (GraderSpec::Retrieval(options), tree)
         }
-        Grader::Privacy(options) => alone(GraderSpec::Privacy(measured::privacy(
-            options, at, files, report,
-        ))),
+        Grader::Privacy(options) => alone(GraderSpec::Privacy(measured::privacy(options, at))),
         Grader::Answer(answer) => {
-            let spec = layers::answer(*answer, at, files, report);
+            let spec = layers::answer(*answer, at);
             alone(GraderSpec::Answer(Box::new(spec)))
         }
-        Grader::Path(path) => alone(GraderSpec::Path(Box::new(layers::call_path(
-            *path, at, report,
-        )))),
-        Grader::Budget(spec) => alone(GraderSpec::Budget(layers::budget(spec, at, report))),
+        Grader::Path(path) => alone(GraderSpec::Path(Box::new(layers::call_path(*path, at)))),
+        Grader::Budget(spec) => alone(GraderSpec::Budget(layers::budget(spec, at))),
     };
     Some((spec, tree.shares_tree))
 }
 
 /// The edits with clean paths; says what is wrong with them.
-fn twin(twin: &mut Twin, at: &At<'_>, reading: &Reading<'_>, report: &mut Report) {
+fn twin(twin: &mut Twin, at: &At<'_>, laid: &[(PathBuf, PathBuf)]) {
     for edit in &mut twin.edits {
         edit.file = twins::clean(&edit.file);
     }
-    twins::check((&twin.edits, at), reading.laid, reading.files, report);
+    twins::check(&twin.edits, at, laid);
 }
 
 /// Says so where a glob cannot mean what its writer thought.
-fn idle_glob(glob: &str, at: &At<'_>, report: &mut Report) {
+fn idle_glob(glob: &str, at: &At<'_>) {
     let (why, hint) = if glob.starts_with(['/', '~']) || glob.split('/').any(|part| part == "..") {
         (
             "never matches: globs are matched against paths inside of the repository",
@@ -244,21 +224,20 @@ fn idle_glob(glob: &str, at: &At<'_>, report: &mut Report) {
     } else {
         return;
     };
-    at.warning(report, format!("\"{glob}\" {why}")).hint(hint);
+    at.warning(format!("\"{glob}\" {why}")).hint(hint);
 }
 
 fn command(
     mut options: CommandGrader,
     at: &At<'_>,
-    reading: &Reading<'_>,
-    report: &mut Report,
+    laid: &[(PathBuf, PathBuf)],
 ) -> Option<(GraderSpec, Tree)> {
     let (argv, written) = match (options.argv, options.command) {
         (Some(argv), None) => (argv, at.key("argv")),
         (None, Some(argv)) => (argv, at.key("command")),
         (Some(_), Some(_)) => {
             at.key("command")
-                .error(report, "contradicts argv")
+                .error("contradicts argv")
                 .hint("they mean the same: keep one");
             return None;
         }
@@ -268,7 +247,7 @@ fn command(
                 .all(|key| at.key(key).node().is_none())
             {
                 at.missing("argv")
-                    .error(report, "is missing")
+                    .error("is missing")
                     .hint("give the program and its arguments as a list");
             }
             return None;
@@ -278,9 +257,9 @@ fn command(
         .first()
         .is_some_and(|program| program.trim().is_empty())
     {
-        written.error(report, "must start with a program");
+        written.error("must start with a program");
     }
-    twin(&mut options.tests.twin, at, reading, report);
+    twin(&mut options.tests.twin, at, laid);
     let spec = GraderSpec::Command {
         argv,
         cwd: options.cwd,
@@ -297,7 +276,7 @@ fn command(
 
 /// Refuses arguments of `xcodebuild` that the grader gives by itself: a second destination is nobody's lease, and a second
 /// place for results is none that is looked at.
-fn own_arguments(words: &[String], at: &At<'_>, report: &mut Report) {
+fn own_arguments(words: &[String], at: &At<'_>) {
     const OWN: [(&str, &str); 3] = [
         (
             "-destination",
@@ -316,7 +295,7 @@ fn own_arguments(words: &[String], at: &At<'_>, report: &mut Report) {
         let name = word.split_once('=').map_or(word.as_str(), |(name, _)| name);
         if let Some((name, hint)) = OWN.iter().find(|(own, _)| *own == name) {
             let why = format!("holds {name}, which the grader gives by itself");
-            at.error(report, why).hint(*hint);
+            at.error(why).hint(*hint);
         }
     }
 }

@@ -6,13 +6,13 @@ use crate::config::Suite;
 use crate::config::at::At;
 use crate::config::built_in::built_in_ids;
 use crate::config::node::Node;
-use crate::config::problem::{Place, Report, did_you_mean};
+use crate::config::problem::{Place, did_you_mean};
 
 /// More cells than this are not compared: such a run would take years.
 const MOST_CELLS: usize = 1_000_000;
 
 /// Says which ids are given twice, letter case aside.
-pub(super) fn duplicate_ids(noun: &str, list: &At<'_>, report: &mut Report) {
+pub(super) fn duplicate_ids(noun: &str, list: &At<'_>) {
     let mut seen: HashMap<String, (&str, Place)> = HashMap::new();
     for entry in list.items() {
         let at = entry.key("id");
@@ -30,12 +30,12 @@ pub(super) fn duplicate_ids(noun: &str, list: &At<'_>, report: &mut Report) {
             "the {noun} \"{id}\" is given twice{aside}, first at line {} column {}",
             place.line, place.column
         );
-        at.error(report, message).hint("give it another id");
+        at.error(message).hint("give it another id");
     }
 }
 
 /// Says which names in `suite:` mean nothing in the lists of agents and scenarios.
-pub(super) fn unknown_names(root: &At<'_>, report: &mut Report) {
+pub(super) fn unknown_names(root: &At<'_>) {
     let (suite, scenarios) = (root.key("suite"), root.key("scenarios"));
     let mut known: Vec<&str> = built_in_ids().collect();
     for id in ids(&scenarios) {
@@ -51,16 +51,13 @@ pub(super) fn unknown_names(root: &At<'_>, report: &mut Report) {
             .filter(|it| !known.contains(&it.key.as_str()))
         {
             let meant = did_you_mean(&entry.key, known.iter().copied());
-            let (message, path) = (
-                format!("no scenario has this id{meant}"),
-                at.key(&entry.key).path,
-            );
-            report
-                .error(entry.key_place, &path, message)
+            at.key(&entry.key)
+                .placed(entry.key_place)
+                .error(format!("no scenario has this id{meant}"))
                 .hint(format!("known: {}", known.join(", ")));
         }
     }
-    report_agent(&suite, &ids(&root.key("agents")), report);
+    report_agent(&suite, &ids(&root.key("agents")));
 }
 
 fn ids<'a>(list: &At<'a>) -> Vec<&'a str> {
@@ -70,7 +67,7 @@ fn ids<'a>(list: &At<'a>) -> Vec<&'a str> {
 }
 
 /// The agent that writes reports must be there when a report is asked for.
-fn report_agent(suite: &At<'_>, agents: &[&str], report: &mut Report) {
+fn report_agent(suite: &At<'_>, agents: &[&str]) {
     let at = suite.key("post_run_report_agent");
     let Some(id) = at.word().filter(|id| !agents.contains(id)) else {
         return;
@@ -79,9 +76,9 @@ fn report_agent(suite: &At<'_>, agents: &[&str], report: &mut Report) {
     let message = format!("no agent has the id \"{id}\"{meant}");
     let is_on = |key: &str| suite.key(key).node().and_then(Node::boolean) == Some(true);
     let problem = if is_on("post_run_report") || is_on("failure_analysis") {
-        at.error(report, message)
+        at.error(message)
     } else {
-        at.warning(report, message)
+        at.warning(message)
     };
     problem.hint(format!("known: {}", agents.join(", ")));
 }

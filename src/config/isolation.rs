@@ -6,8 +6,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::config::at::At;
-use crate::config::files::Files;
-use crate::config::problem::Report;
 use crate::config::vocabulary::{AnyPath, Word};
 use crate::model::Isolation;
 
@@ -119,14 +117,14 @@ impl From<IsolationKeys> for IsolationSettings {
 }
 
 /// Makes the places to lend absolute, and looks for those that must be there.
-pub(super) fn find_lent(lend: &mut [Lent], at: &At<'_>, files: &Files<'_>, report: &mut Report) {
+pub(super) fn find_lent(lend: &mut [Lent], at: &At<'_>) {
     for (lent, item) in lend.iter_mut().zip(at.items()) {
         lent.path = if lent.optional {
-            files.base.resolve(&lent.path)
+            at.reading.base.resolve(&lent.path)
         } else {
             let path = item.key("path");
             let named = if path.is_written() { path } else { item };
-            files.expect(&lent.path, &named, report)
+            named.found(&lent.path)
         };
     }
 }

@@ -8,8 +8,6 @@ use serde::Deserialize;
 
 use crate::config::PriceTable;
 use crate::config::at::At;
-use crate::config::paths::Base;
-use crate::config::problem::Report;
 use crate::config::vocabulary::{
     AnyPath, Argv, Filled, Limit, Listed, MessageKib, Pause, VariableRule, Word,
 };
@@ -206,27 +204,25 @@ const ANTHROPIC: (&str, &str) = ("https://api.anthropic.com", "ANTHROPIC_API_KEY
 const OPENAI: (&str, &str) = ("https://api.openai.com/v1", "OPENAI_API_KEY");
 
 /// The judges as they are asked.
-pub(super) fn judge(
-    keys: JudgeKeys,
-    at: &At<'_>,
-    (base, prices): (&Base, &PriceTable),
-    report: &mut Report,
-) -> JudgeSettings {
+pub(super) fn judge(keys: JudgeKeys, at: &At<'_>, prices: &PriceTable) -> JudgeSettings {
+    let base = at.reading.base;
     let list = at.key("judges");
     let has_budget = keys.settings.max_cost_usd.is_some();
     let mut judges: Vec<JudgeSpec> = Vec::new();
     for (index, asked) in keys.judges.into_readable() {
         let at = list.item(index);
-        let judge = spec(asked, &at, prices, report);
-        if let Some(unbounded) = judge.unbounded().filter(|_| has_budget) {
-            // A budget that cannot be kept is none.
+        let judge = spec(asked, &at, prices);
+        // A budget that cannot be kept is none.
+        if let Some(unbounded) = judge.unbounded().filter(|_| has_budget)
+            && !at.has_any(&["max_call_usd"])
+        {
             at.key(unbounded.key)
-                .error(report, unbounded.message)
+                .error(unbounded.message)
                 .hint(unbounded.hint);
         }
         if judges.iter().any(|known| known.asks_like(&judge)) {
             let message = "asks what another of the judges asks, so one reply would count twice";
-            at.error(report, message)
+            at.error(message)
                 .hint("list each judge once, and say with `samples` how often each is asked");
         }
         judges.push(judge);
@@ -240,16 +236,16 @@ pub(super) fn judge(
     }
 }
 
-fn spec(judge: Judge, at: &At<'_>, prices: &PriceTable, report: &mut Report) -> JudgeSpec {
+fn spec(judge: Judge, at: &At<'_>, prices: &PriceTable) -> JudgeSpec {
     let (provider, model) = match judge {
         Judge::Anthropic(server) => {
             let model = server.model.clone();
-            let endpoint = endpoint(ANTHROPIC, server, &at.key("base_url"), report);
+            let endpoint = endpoint(ANTHROPIC, server, &at.key("base_url"));
             (JudgeProvider::Anthropic(endpoint), Some(model))
         }
         Judge::Openai(server) => {
             let model = server.model.clone();
-            let endpoint = endpoint(OPENAI, server, &at.key("base_url"), report);
+            let endpoint = endpoint(OPENAI, server, &at.key("base_url"));
             (JudgeProvider::OpenAi(endpoint), Some(model))
         }
         Judge::Command {
@@ -275,22 +271,17 @@ fn spec(judge: Judge, at: &At<'_>, prices: &PriceTable, report: &mut Report) -> 
 }
 
 /// A key goes to the provider's own server or where its variable is named beside the server, and nowhere else.
-fn endpoint(
-    (own_url, own_variable): (&str, &str),
-    server: Server,
-    at: &At<'_>,
-    report: &mut Report,
-) -> Endpoint {
+fn endpoint((own_url, own_variable): (&str, &str), server: Server, at: &At<'_>) -> Endpoint {
     let is_own = server.base_url.is_none();
     let base_url = server.base_url.unwrap_or_else(|| own_url.to_owned());
     let base_url = base_url.trim_end_matches('/').to_owned();
     let own_variable = is_own.then(|| own_variable.to_owned());
     let key_variable = server.api_key_env.or(own_variable);
     if let Some(problem) = url_problem(&base_url) {
-        at.error(report, problem)
+        at.error(problem)
             .hint("write it as https://HOST[:PORT][/PATH]");
     } else if key_variable.is_some() && base_url.starts_with("http://") && !is_loopback(&base_url) {
-        at.warning(report, "sends a key without encryption");
+        at.warning("sends a key without encryption");
     }
     Endpoint {
         base_url,

@@ -1,6 +1,6 @@
 //! Options of the graders `answer`, `path` and `budget`, and how they are read, also from `expect` and `suite.defaults`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -8,9 +8,8 @@ use serde_json::Value as Json;
 
 use crate::config::GraderSpec;
 use crate::config::at::At;
-use crate::config::files::Files;
 use crate::config::node::{Entry, Node, Value, quoted};
-use crate::config::problem::{Place, Report};
+use crate::config::problem::Place;
 use crate::config::vocabulary::{AnyPath, Anything, Filled, Glob, Listed, Word};
 use crate::config::walk;
 use crate::layers::{
@@ -157,26 +156,26 @@ pub(super) struct TracePath {
 
 /// The graders that `expect` stands for, with what `defaults` adds to each section, key by key. What is wrong with their
 /// values is told where the files are checked.
-pub(super) fn expected(
-    (expect, path): (Option<&Node>, &str),
-    defaults: Option<&Node>,
-    files: &Files<'_>,
-    report: &mut Report,
+pub(super) fn expected(expect: &At<'_>, defaults: Option<&Node>) -> Vec<GraderSpec> {
+    let Some(node) = merged(expect.node(), defaults) else {
+        return Vec::new();
+    };
+    let at = expect.with(&node);
+    let Some(expect) = walk::read_again::<Expect>(&at) else {
+        return Vec::new();
+    };
+    let answer = expect.answer.map(|it| answer(it, &at.key("answer")));
+    let path = expect.path.map(|it| call_path(it, &at.key("path")));
+    let budget = expect.budget.map(|it| budget(it, &at.key("budget")));
+    graders(answer, path, budget)
+}
+
+/// The three layers, as far as they are asked for.
+pub(super) fn graders(
+    answer: Option<CorrectnessSpec>,
+    path: Option<PathSpec>,
+    budget: Option<CostSpec>,
 ) -> Vec<GraderSpec> {
-    let Some(node) = merged(expect, defaults) else {
-        return Vec::new();
-    };
-    let at = At::new(&node, path);
-    let Some(expect) = walk::read::<Expect>(&at, &mut Report::new(Path::new(""))) else {
-        return Vec::new();
-    };
-    let answer = expect
-        .answer
-        .map(|it| answer(it, &at.key("answer"), files, report));
-    let path = expect.path.map(|it| call_path(it, &at.key("path"), report));
-    let budget = expect
-        .budget
-        .map(|it| budget(it, &at.key("budget"), report));
     let answer = answer.map(|spec| GraderSpec::Answer(Box::new(spec)));
     let path = path.map(|spec| GraderSpec::Path(Box::new(spec)));
     let graders = [answer, path, budget.map(GraderSpec::Budget)];
@@ -185,10 +184,8 @@ pub(super) fn expected(
 
 /// All sections, each key from the task where it names it; a section that is null there is none.
 fn merged(own: Option<&Node>, general: Option<&Node>) -> Option<Node> {
-    let (own, general) = match (own.filter(|it| !it.is_null()), general) {
-        (None, None) => return None,
-        (Some(only), None) | (None, Some(only)) => return Some(only.clone()),
-        (Some(own), Some(general)) => (own, general),
+    let Some((own, general)) = own.zip(general) else {
+        return own.or(general).cloned();
     };
     let mut entries: Vec<Entry> = own.map()?.to_vec();
     for entry in general.map().unwrap_or_default() {
@@ -239,23 +236,18 @@ fn placed(node: &Node, place: Place) -> Node {
 }
 
 /// What is asked of an answer.
-pub(super) fn answer(
-    answer: Answer,
-    at: &At<'_>,
-    files: &Files<'_>,
-    report: &mut Report,
-) -> CorrectnessSpec {
+pub(super) fn answer(answer: Answer, at: &At<'_>) -> CorrectnessSpec {
     for key in [
         "expected_in_answer",
         "any_expected_in_answer",
         "not_in_answer",
     ] {
         for item in at.key(key).items().filter(|item| item.word() == Some("")) {
-            item.error(report, "must not be empty")
+            item.error("must not be empty")
                 .hint("an empty text is in every answer");
         }
     }
-    contradiction(&answer, &at.key("not_in_answer"), report);
+    contradiction(&answer, &at.key("not_in_answer"));
     let schema = answer
         .json_schema
         .clone()
@@ -263,18 +255,14 @@ pub(super) fn answer(
         .transpose();
     let schema = schema.unwrap_or_else(|why| {
         at.key("json_schema")
-            .error(report, format!("is no JSON Schema: {why}"))
+            .error(format!("is no JSON Schema: {why}"))
             .hint("the draft is 2020-12 unless $schema names another; nothing is fetched");
         None
     });
     CorrectnessSpec {
-        pattern: pattern(
-            answer.regex_match.as_deref(),
-            &at.key("regex_match"),
-            report,
-        ),
+        pattern: pattern(answer.regex_match.as_deref(), &at.key("regex_match")),
         schema,
-        judges: judges(&answer, at, files, report),
+        judges: judges(&answer, at),
         panel: Panel::default(),
         refutes_premise: answer.refutes_premise,
         expected: answer.expected_in_answer,
@@ -285,7 +273,7 @@ pub(super) fn answer(
 }
 
 /// Says so where a text that must be there holds one that must not.
-fn contradiction(answer: &Answer, forbidden: &At<'_>, report: &mut Report) {
+fn contradiction(answer: &Answer, forbidden: &At<'_>) {
     for (index, term) in answer.not_in_answer.iter().flatten().enumerate() {
         let lowered = term.to_lowercase();
         let holds = |it: &&String| !term.is_empty() && it.to_lowercase().contains(&lowered);
@@ -294,21 +282,21 @@ fn contradiction(answer: &Answer, forbidden: &At<'_>, report: &mut Report) {
             let message = format!("contradicts expected_in_answer, which asks for {wanted}");
             forbidden
                 .item(index)
-                .error(report, message)
+                .error(message)
                 .hint("no answer passes both: keep one");
         }
     }
 }
 
-fn pattern(written: Option<&str>, at: &At<'_>, report: &mut Report) -> Option<Pattern> {
+fn pattern(written: Option<&str>, at: &At<'_>) -> Option<Pattern> {
     let refused = |why: &String| {
-        at.error(report, format!("is no pattern: {why}"))
+        at.error(format!("is no pattern: {why}"))
             .hint("the syntax is that of Python's re; quote it in single quotes");
     };
     Pattern::new(written?).inspect_err(refused).ok()
 }
 
-fn judges(answer: &Answer, at: &At<'_>, files: &Files<'_>, report: &mut Report) -> Vec<JudgeCheck> {
+fn judges(answer: &Answer, at: &At<'_>) -> Vec<JudgeCheck> {
     let list = at.key(JudgeKind::Rubric.key());
     let rubrics = answer.llm_judge.readable();
     let rubrics = rubrics.map(|(index, rubric)| (JudgeKind::Rubric, rubric, list.item(index)));
@@ -318,16 +306,11 @@ fn judges(answer: &Answer, at: &At<'_>, files: &Files<'_>, report: &mut Report) 
     rubrics
         .chain(safety)
         .chain(grounding)
-        .map(|(kind, rubric, at)| judge((kind, rubric), &at, files, report))
+        .map(|(kind, rubric, at)| judge((kind, rubric), &at))
         .collect()
 }
 
-fn judge(
-    (kind, rubric): (JudgeKind, &Rubric),
-    at: &At<'_>,
-    files: &Files<'_>,
-    report: &mut Report,
-) -> JudgeCheck {
+fn judge((kind, rubric): (JudgeKind, &Rubric), at: &At<'_>) -> JudgeCheck {
     let context = rubric.context_file.as_ref();
     let examples = rubric.few_shot_examples.iter().flatten();
     JudgeCheck {
@@ -335,37 +318,37 @@ fn judge(
         rule: rubric.rule.clone(),
         scale: rubric.scale.clone().unwrap_or_default(),
         threshold: Threshold::new(rubric.threshold).unwrap_or_default(),
-        context_file: context.map(|path| files.file(path, &at.key("context_file"), report)),
+        context_file: context.map(|path| at.key("context_file").file(path)),
         examples: examples.map(Json::to_string).collect(),
         panel: Panel::default(),
     }
 }
 
 /// What is asked of a path, and of handoffs.
-pub(super) fn trace_path(path: TracePath, at: &At<'_>, report: &mut Report) -> PathSpec {
+pub(super) fn trace_path(path: TracePath, at: &At<'_>) -> PathSpec {
     PathSpec {
         expected_handoff: path.expected_handoff,
         expected_handoffs_available: path.expected_handoffs_available,
         max_handoff_count: path.max_handoff_count,
-        ..call_path(path.path, at, report)
+        ..call_path(path.path, at)
     }
 }
 
 /// What is asked of a path.
-pub(super) fn call_path(path: CallPath, at: &At<'_>, report: &mut Report) -> PathSpec {
+pub(super) fn call_path(path: CallPath, at: &At<'_>) -> PathSpec {
     for key in ["expected_tools", "expected_tool_sequence"] {
         for item in at.key(key).items() {
             let tool = item.word().unwrap_or_default();
             if path.forbidden_tools.iter().any(|it| it == tool) {
                 let message = format!("contradicts forbidden_tools, where {} is too", quoted(tool));
-                item.error(report, message)
+                item.error(message)
                     .hint("a tool is either expected or forbidden");
             }
         }
     }
     let forbidden = at.key("forbidden_calls");
     let calls = path.forbidden_calls.readable();
-    let calls = calls.map(|(index, call)| forbidden_call(call, &forbidden.item(index), report));
+    let calls = calls.map(|(index, call)| forbidden_call(call, &forbidden.item(index)));
     PathSpec {
         max_tool_calls: path.max_tool_calls,
         forbidden_calls: calls.collect(),
@@ -383,32 +366,31 @@ pub(super) fn call_path(path: CallPath, at: &At<'_>, report: &mut Report) -> Pat
     }
 }
 
-fn forbidden_call(call: &ForbiddenCall, at: &At<'_>, report: &mut Report) -> CallPattern {
+fn forbidden_call(call: &ForbiddenCall, at: &At<'_>) -> CallPattern {
     let command = call.command.as_deref().unwrap_or_default();
     let command = shell_words::split(command).unwrap_or_else(|_| {
-        at.key("command")
-            .error(report, "has a quote that is not closed");
+        at.key("command").error("has a quote that is not closed");
         Vec::new()
     });
     if !at.has_any(&["tool", "command", "path", "pattern"]) {
         at.missing("command")
-            .error(report, "is missing, as are the others")
+            .error("is missing, as are the others")
             .hint("say what is forbidden: tool, command, path or pattern");
     }
     CallPattern {
         tool: call.tool.clone(),
         command,
         path: call.path.as_ref().and_then(|glob| PathRule::new(glob).ok()),
-        pattern: pattern(call.pattern.as_deref(), &at.key("pattern"), report),
+        pattern: pattern(call.pattern.as_deref(), &at.key("pattern")),
     }
 }
 
 /// What is asked of a bill.
-pub(super) fn budget(spec: CostSpec, at: &At<'_>, report: &mut Report) -> CostSpec {
+pub(super) fn budget(spec: CostSpec, at: &At<'_>) -> CostSpec {
     if spec.max_cost_multiplier == Some(0.0) {
-        at.key("max_cost_multiplier")
-            .error(report, "must be above 0")
-            .hint("2 allows twice the cost of the baseline; for no cost at all there is max_cost_usd: 0");
+        at.key("max_cost_multiplier").error("must be above 0").hint(
+            "2 allows twice the cost of the baseline; for no cost at all there is max_cost_usd: 0",
+        );
     }
     spec
 }

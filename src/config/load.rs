@@ -1,5 +1,6 @@
 //! The doors: files to a suite, or to every problem in them at once.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -8,8 +9,7 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use crate::config::agents::{self, AgentKeys};
-use crate::config::at::At;
-use crate::config::files::Files;
+use crate::config::at::{At, Reading};
 use crate::config::ids::{colliding_names, duplicate_ids, unknown_names};
 use crate::config::judge::{self, JudgeKeys};
 use crate::config::layers::{self, Expect};
@@ -119,39 +119,36 @@ pub(super) struct ConfigFile {
 /// All problems of both at once.
 pub fn load_bytes(input: &LoadBytes<'_>) -> Result<Suite, Problems> {
     let request = input.request;
-    let mut reports = (Report::new(request.config), Report::new(request.tasks));
     let base = Base::of(request.config);
-    let files = Files {
-        base: &base,
-        checked: request.check_files,
+    let opened = |file: &Path, bytes: Option<&[u8]>| {
+        let mut report = Report::new(file);
+        let root = bytes.and_then(|bytes| parsed(bytes, &mut report));
+        let reading = Reading {
+            base: &base,
+            checked: request.check_files,
+            report: RefCell::new(report),
+        };
+        (root, reading)
     };
-    let root = parsed(input.config, &mut reports.0);
-    let config_at = root.as_ref().map(|root| At::new(root, ""));
-    let suite = config_at
-        .as_ref()
-        .and_then(|at| config(at, input, &files, &mut reports.0));
-    let defaults = config_at
-        .as_ref()
-        .and_then(|at| at.key("suite").key("defaults").node());
-    let defaults = defaults.filter(|_| !reports.0.failed());
-    let root = input
-        .tasks
-        .and_then(|bytes| tasks_root(bytes, &mut reports.1));
-    let tasks_at = root.as_ref().map(|root| At::new(root, ""));
-    let read = tasks_at
-        .as_ref()
-        .map(|at| tasks(at, (&files, defaults), &mut reports.1));
-    let suite = suite.map(|suite| whole(suite, read.unwrap_or_default()));
-    if let Some(suite) = suite
-        .as_ref()
-        .filter(|_| !reports.0.failed() && !reports.1.failed())
-    {
-        let roots = (config_at.as_ref(), tasks_at.as_ref());
-        colliding(suite, roots, &mut reports);
-        unjudged(suite, roots, &mut reports);
+    let (config_root, config_file) = opened(request.config, Some(input.config));
+    let (tasks_root, tasks_file) = opened(request.tasks, input.tasks);
+    let tasks_root = tasks_root.map(as_tasks);
+    let config_at = At::root(config_root.as_ref(), &config_file);
+    let tasks_at = At::root(tasks_root.as_ref(), &tasks_file);
+    let suite = config(&config_at, input);
+    let defaults = config_at.key("suite").key("defaults");
+    let defaults = defaults.node().filter(|_| !config_file.failed());
+    let tasks = tasks(&tasks_at, defaults);
+    let values = tasks_at.key("tasks").node().map(asked::values);
+    let suite = suite.map(|suite| whole(suite, tasks, values.unwrap_or_default()));
+    let failed = || config_file.failed() || tasks_file.failed();
+    if let Some(suite) = suite.as_ref().filter(|_| !failed()) {
+        colliding(suite, &config_at, &tasks_at);
+        unjudged(suite, &config_at, &tasks_at);
     }
-    let failed = reports.0.failed() || reports.1.failed();
-    let problems = joined([reports.0, reports.1].map(Report::into_problems));
+    let failed = failed();
+    let reports = [config_file, tasks_file].map(|file| file.report.into_inner());
+    let problems = joined(reports.map(Report::into_problems));
     match suite {
         Some(suite) if !failed => Ok(Suite {
             warnings: problems.items.iter().map(Problem::sentence).collect(),
@@ -162,21 +159,11 @@ pub fn load_bytes(input: &LoadBytes<'_>) -> Result<Suite, Problems> {
 }
 
 /// Says where two cells would share a folder.
-fn colliding(
-    suite: &Suite,
-    (config, tasks): (Option<&At<'_>>, Option<&At<'_>>),
-    reports: &mut (Report, Report),
-) {
-    let Some(found) = colliding_names(suite) else {
-        return;
-    };
-    let (root, report) = match found.list {
-        "tasks" => (tasks, &mut reports.1),
-        _ => (config, &mut reports.0),
-    };
-    if let Some(root) = root {
+fn colliding(suite: &Suite, config: &At<'_>, tasks: &At<'_>) {
+    if let Some(found) = colliding_names(suite) {
+        let root = if found.list == "tasks" { tasks } else { config };
         let at = root.key(found.list).item(found.at).key("id");
-        at.error(report, found.message)
+        at.error(found.message)
             .hint("ids are joined with '-': rename an agent, a scenario or a task");
     }
 }
@@ -210,12 +197,6 @@ pub(super) fn parsed(bytes: &[u8], report: &mut Report) -> Option<Node> {
     tree::read(text, report)
 }
 
-/// The tree of a tasks file; a list alone is the value of `tasks`.
-fn tasks_root(bytes: &[u8], report: &mut Report) -> Option<Node> {
-    let root = parsed(bytes, report)?;
-    Some(as_tasks(root))
-}
-
 /// The mapping with `tasks` that a list stands for.
 pub(super) fn as_tasks(root: Node) -> Node {
     if root.list().is_none() {
@@ -234,7 +215,7 @@ pub(super) fn as_tasks(root: Node) -> Node {
 }
 
 /// The suite with its tasks, and with all that the two files ask.
-fn whole(config: Suite, (tasks, values): (Vec<TaskSpec>, BTreeMap<String, String>)) -> Suite {
+fn whole(config: Suite, tasks: Vec<TaskSpec>, values: BTreeMap<String, String>) -> Suite {
     let mut suite = Suite { tasks, ..config };
     suite.asked.tasks = values;
     suite.asked.files = asked::files(&suite);
@@ -250,19 +231,15 @@ fn whole(config: Suite, (tasks, values): (Vec<TaskSpec>, BTreeMap<String, String
 }
 
 /// The suite of the config file.
-fn config(
-    at: &At<'_>,
-    input: &LoadBytes<'_>,
-    files: &Files<'_>,
-    report: &mut Report,
-) -> Option<Suite> {
-    let keys: Option<ConfigFile> = walk::read(at, report);
-    duplicate_ids("agent", &at.key("agents"), report);
-    duplicate_ids("scenario", &at.key("scenarios"), report);
-    unknown_names(at, report);
+fn config(at: &At<'_>, input: &LoadBytes<'_>) -> Option<Suite> {
+    let base = at.reading.base;
+    let keys: Option<ConfigFile> = walk::read(at);
+    duplicate_ids("agent", &at.key("agents"));
+    duplicate_ids("scenario", &at.key("scenarios"));
+    unknown_names(at);
     let keys = keys?;
     let project = keys.project;
-    let project = project.and_then(|it| settings::project(it, &at.key("project"), files, report));
+    let project = project.and_then(|it| settings::project(it, &at.key("project")));
     let folder = project.as_ref().map(|project| match &project.source {
         ProjectSource::Repository(folder) | ProjectSource::Template(folder) => folder.as_path(),
     });
@@ -271,25 +248,23 @@ fn config(
         mcp_enabled: keys.mcp.enabled,
         project: folder,
     };
-    let scenarios = scenarios(&keys.scenarios, &choice, files, report);
+    let scenarios = scenarios(&keys.scenarios, &choice);
     let list = at.key("agents");
     let agents = keys.agents.unwrap_or_default().into_readable();
-    let agents = agents.map(|(index, it)| agents::agent(it, &list.item(index), files, report));
+    let agents = agents.map(|(index, it)| agents::agent(it, &list.item(index)));
     let agents = agents.collect();
     let shipped = keys.suite.default_prices;
     let own = keys.prices.unwrap_or_default();
-    let prices = prices::prices(own, &at.key("prices"), shipped, report);
+    let prices = prices::prices(own, &at.key("prices"), shipped);
     // They are read here too, so that what is wrong with them is told at their own place.
     let suite = at.key("suite");
-    let defaults = suite.key("defaults");
-    layers::expected((defaults.node(), &defaults.path), None, files, report);
-    let judges = (files.base, &prices);
+    layers::expected(&suite.key("defaults"), None);
     Some(Suite {
         judge: keys
             .judge
-            .map(|it| judge::judge(it, &at.key("judge"), judges, report)),
+            .map(|it| judge::judge(it, &at.key("judge"), &prices)),
         config_path: input.request.config.to_owned(),
-        config_dir: files.base.folder().to_owned(),
+        config_dir: base.folder().to_owned(),
         tasks_path: input.request.tasks.to_owned(),
         config_digest: sha256(input.config),
         tasks_digest: input.tasks.map(sha256).unwrap_or_default(),
@@ -297,63 +272,56 @@ fn config(
             config: at.node().map(asked::values).unwrap_or_default(),
             ..Asked::default()
         },
-        settings: settings::settings(keys.suite, &suite, files, report),
+        settings: settings::settings(keys.suite, &suite),
         project: project?,
         agents,
         further_agents: Vec::new(),
         scenarios: scenarios.run,
         further_scenarios: scenarios.further,
         left_out: scenarios.left_out,
-        mcp: settings::mcp(keys.mcp, files.base),
+        mcp: settings::mcp(keys.mcp, base),
         prices,
         tasks: Vec::new(),
         warnings: Vec::new(),
     })
 }
 
-/// The tasks of a file, with these defaults of a suite under each, and the file value by value.
-pub(super) fn tasks(
-    at: &At<'_>,
-    (files, defaults): (&Files<'_>, Option<&Node>),
-    report: &mut Report,
-) -> (Vec<TaskSpec>, BTreeMap<String, String>) {
-    let keys: Option<TasksFile> = walk::read(at, report);
+/// The tasks of a file, with these defaults of a suite under each.
+pub(super) fn tasks(at: &At<'_>, defaults: Option<&Node>) -> Vec<TaskSpec> {
+    let keys: Option<TasksFile> = walk::read(at);
     let list = at.key("tasks");
-    duplicate_ids("task", &list, report);
+    duplicate_ids("task", &list);
     let readable = keys.map(|keys| keys.tasks).unwrap_or_default();
-    let mut tasks: BTreeMap<usize, TaskSpec> = readable
-        .into_readable()
-        .map(|(index, keys)| {
-            let at = list.item(index);
-            (index, task(keys, (&at, defaults), files, report))
-        })
-        .collect();
+    let tasks = readable.into_readable();
+    let tasks = tasks.map(|(index, keys)| (index, task(keys, &list.item(index), defaults)));
+    let tasks: BTreeMap<usize, TaskSpec> = tasks.collect();
     for (index, item) in list.items().enumerate() {
-        warn_of_no_graders(&item, tasks.get(&index), report);
+        warn_of_no_graders(&item, tasks.get(&index));
     }
-    let values = list.node().map(asked::values).unwrap_or_default();
-    (std::mem::take(&mut tasks).into_values().collect(), values)
+    tasks.into_values().collect()
 }
 
 /// `suite.defaults` of a config file; nothing where there is no such file, or it has none.
-pub(super) fn defaults_of(path: &Path, files: &Files<'_>) -> Result<Option<Node>, Problems> {
+pub(super) fn defaults_of(path: &Path, base: &Base) -> Result<Option<Node>, Problems> {
     if !path.is_file() {
         return Ok(None);
     }
     let bytes = read(path, "it lies beside the tasks").map_err(Report::into_problems)?;
     let mut report = Report::new(path);
     let root = parsed(&bytes, &mut report);
-    let at = root
-        .as_ref()
-        .map(|root| At::new(root, "").key("suite").key("defaults"));
-    if let Some(at) = &at {
-        walk::read::<Expect>(at, &mut report);
-        layers::expected((at.node(), &at.path), None, files, &mut report);
+    let reading = Reading {
+        base,
+        checked: true,
+        report: RefCell::new(report),
+    };
+    let at = At::root(root.as_ref(), &reading);
+    let at = at.key("suite").key("defaults");
+    walk::read::<Expect>(&at);
+    layers::expected(&at, None);
+    if reading.failed() {
+        return Err(reading.report.into_inner().into_problems());
     }
-    if report.failed() {
-        return Err(report.into_problems());
-    }
-    Ok(at.and_then(|at| at.node().cloned()))
+    Ok(at.node().cloned())
 }
 
 /// SHA-256 of a file.

@@ -7,8 +7,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::config::at::At;
-use crate::config::files::Files;
-use crate::config::problem::Report;
 use crate::config::vocabulary::{AnyPath, Filled, Inside, Word};
 
 /// Options of `retrieval`: the answer is a ranking.
@@ -112,7 +110,7 @@ pub enum LeakPlace {
 }
 
 /// Says what is asked of a ranking.
-pub(super) fn retrieval(asked: Retrieval, at: &At<'_>, report: &mut Report) -> RetrievalOptions {
+pub(super) fn retrieval(asked: Retrieval, at: &At<'_>) -> RetrievalOptions {
     let written = [
         (RankedFigure::Precision, asked.min_precision),
         (RankedFigure::Recall, asked.min_recall),
@@ -125,7 +123,7 @@ pub(super) fn retrieval(asked: Retrieval, at: &At<'_>, report: &mut Report) -> R
         .collect();
     if !at.has_any(&["min_precision", "min_recall", "min_ndcg", "min_mrr"]) {
         at.missing("min_ndcg")
-            .error(report, "is missing, as are the others")
+            .error("is missing, as are the others")
             .hint("ask for at least one of min_precision, min_recall, min_ndcg, min_mrr");
     }
     RetrievalOptions {
@@ -137,26 +135,21 @@ pub(super) fn retrieval(asked: Retrieval, at: &At<'_>, report: &mut Report) -> R
 }
 
 /// Says what is wrong with what must be nowhere.
-pub(super) fn privacy(
-    mut asked: PrivacyOptions,
-    at: &At<'_>,
-    files: &Files<'_>,
-    report: &mut Report,
-) -> PrivacyOptions {
+pub(super) fn privacy(mut asked: PrivacyOptions, at: &At<'_>) -> PrivacyOptions {
     let file = asked.strings_file.as_ref();
-    asked.strings_file = file.map(|path| files.file(path, &at.key("strings_file"), report));
+    asked.strings_file = file.map(|path| at.key("strings_file").file(path));
     for (item, pattern) in at.key("patterns").items().zip(&asked.patterns) {
         if let Err(error) = regex::bytes::Regex::new(pattern) {
             let text = error.to_string();
             let why = text.lines().last().unwrap_or_default();
             let why = why.trim_start_matches("error: ");
-            item.error(report, format!("is no pattern: {why}"))
+            item.error(format!("is no pattern: {why}"))
                 .hint("the syntax is that of the crate regex; quote it in single quotes");
         }
     }
     if !at.has_any(&["strings", "strings_file", "patterns"]) {
         at.missing("strings")
-            .error(report, "is missing, as are the others")
+            .error("is missing, as are the others")
             .hint("name what must not leak: strings, strings_file or patterns");
     }
     asked.places.sort_unstable();

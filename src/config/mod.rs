@@ -6,7 +6,6 @@ mod asked;
 mod at;
 mod budget;
 mod built_in;
-mod files;
 mod filter;
 mod grader_spec;
 mod graders;

@@ -1,5 +1,6 @@
 //! What models cost: `prices:` of the config, then a dated table that is shipped. A model in neither has no price.
 
+use std::cell::RefCell;
 use std::path::Path;
 use std::sync::LazyLock;
 
@@ -7,7 +8,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_yaml::Mapping;
 
-use crate::config::at::At;
+use crate::config::at::{At, Reading};
+use crate::config::paths::Base;
 use crate::config::problem::Report;
 use crate::config::vocabulary::{Map, Model};
 use crate::config::{tree, walk};
@@ -135,19 +137,14 @@ pub(super) struct ShippedKeys {
 }
 
 /// `prices:` as they were written.
-pub(super) fn prices(
-    keys: PriceKeys,
-    at: &At<'_>,
-    shipped: bool,
-    report: &mut Report,
-) -> PriceTable {
+pub(super) fn prices(keys: PriceKeys, at: &At<'_>, shipped: bool) -> PriceTable {
     PriceTable {
-        own: by_model(keys, at, report),
+        own: by_model(keys, at),
         shipped,
     }
 }
 
-fn by_model(keys: PriceKeys, at: &At<'_>, report: &mut Report) -> Vec<(PriceKey, Pricing)> {
+fn by_model(keys: PriceKeys, at: &At<'_>) -> Vec<(PriceKey, Pricing)> {
     let entries = keys.0.into_iter();
     let prices = entries.filter_map(|(model, price)| {
         let model = model.as_str()?;
@@ -156,19 +153,19 @@ fn by_model(keys: PriceKeys, at: &At<'_>, report: &mut Report) -> Vec<(PriceKey,
             model: model.to_lowercase(),
             up_to_input: price.up_to_input,
         };
-        Some((key, pricing(&price, &at.key(model), report)?))
+        Some((key, pricing(&price, &at.key(model))?))
     });
     prices.collect()
 }
 
 /// The price of a model, per token.
-fn pricing(price: &Price, at: &At<'_>, report: &mut Report) -> Option<Pricing> {
+fn pricing(price: &Price, at: &At<'_>) -> Option<Pricing> {
     const MILLION: f64 = 1e6;
     let (input, output) = (price.input, price.output);
     for (name, price) in [("input", input), ("output", output)] {
         if price > HIGHEST_LIKELY_PRICE {
             let message = "is a very high price for a million tokens";
-            at.key(name).warning(report, message);
+            at.key(name).warning(message);
         }
     }
     let five_minutes = price.cache_write_5m;
@@ -185,7 +182,7 @@ fn pricing(price: &Price, at: &At<'_>, report: &mut Report) -> Option<Pricing> {
     ];
     let [Some(read), Some(five_minutes), Some(one_hour)] = multipliers else {
         let message = "is 0, so what is read from and written to a cache cannot cost anything";
-        at.key("input").error(report, message);
+        at.key("input").error(message);
         return None;
     };
     Some(Pricing {
@@ -207,13 +204,17 @@ struct Shipped {
 static TABLE: LazyLock<Shipped> = LazyLock::new(|| {
     let mut report = Report::new(Path::new("prices.yaml"));
     let root = tree::read(include_str!("prices.yaml"), &mut report);
-    let at = root.as_ref().map(|root| At::new(root, ""));
-    let keys = at.and_then(|at| walk::read::<ShippedKeys>(&at, &mut report).zip(Some(at)));
-    let shipped = keys.map(|(keys, at)| Shipped {
+    let reading = Reading {
+        base: &Base::of(Path::new("prices.yaml")),
+        checked: false,
+        report: RefCell::new(report),
+    };
+    let at = At::root(root.as_ref(), &reading);
+    let shipped = walk::read::<ShippedKeys>(&at).map(|keys| Shipped {
         date: keys.date,
-        prices: by_model(keys.prices, &at.key("prices"), &mut report),
+        prices: by_model(keys.prices, &at.key("prices")),
     });
-    debug_assert!(!report.failed(), "the shipped prices can be read");
+    debug_assert!(!reading.failed(), "the shipped prices can be read");
     shipped.unwrap_or_default()
 });
 

@@ -8,9 +8,8 @@ use serde::Deserialize;
 
 use crate::config::at::At;
 use crate::config::built_in::{BUILT_IN, BuiltIn, built_in_ids, plain, reason_against};
-use crate::config::files::Files;
 use crate::config::mcp_paths;
-use crate::config::problem::{Report, did_you_mean};
+use crate::config::problem::did_you_mean;
 use crate::config::vocabulary::{AnyPath, Host, Id, Inside, Listed, Map, Variable, Word};
 use crate::config::{AgentKind, LeftOut, ScenarioSpec};
 use crate::model::host::HostRule;
@@ -93,13 +92,9 @@ pub(super) struct Choice<'a, 'b> {
 }
 
 /// All scenarios, and which of them run.
-pub(super) fn scenarios(
-    entries: &Listed<ScenarioKeys>,
-    choice: &Choice<'_, '_>,
-    files: &Files<'_>,
-    report: &mut Report,
-) -> Scenarios {
+pub(super) fn scenarios(entries: &Listed<ScenarioKeys>, choice: &Choice<'_, '_>) -> Scenarios {
     let (list, mcp) = (choice.root.key("scenarios"), choice.root.key("mcp"));
+    let base = choice.root.reading.base;
     let find = |id: &str| {
         let mut all = entries.readable();
         let (index, entry) = all.find(|(_, entry)| entry.id.as_str() == id)?;
@@ -110,13 +105,13 @@ pub(super) fn scenarios(
     for built_in in &BUILT_IN {
         match (
             find(built_in.id),
-            reason_against(built_in, choice.mcp_enabled, files),
+            reason_against(built_in, choice.mcp_enabled, base),
         ) {
             (Some((entry, at)), _) => {
-                let start = plain(built_in, files);
-                known.push(scenario(Some(start), (entry, &at), files, report));
+                let start = plain(built_in, base);
+                known.push(scenario(Some(start), (entry, &at)));
             }
-            (None, None) => known.push(plain(built_in, files)),
+            (None, None) => known.push(plain(built_in, base)),
             (None, Some(reason)) => left_out.push(LeftOut {
                 id: ScenarioId::recorded(built_in.id),
                 reason,
@@ -125,57 +120,52 @@ pub(super) fn scenarios(
     }
     for (index, entry) in entries.readable() {
         if built_in_ids().all(|id| id != entry.id.as_str()) {
-            known.push(scenario(None, (entry, &list.item(index)), files, report));
+            known.push(scenario(None, (entry, &list.item(index))));
         }
     }
     for scenario in &mut known {
         let entry = find(scenario.id.as_str()).map(|(_, at)| at.key("mcp_config"));
         let at = entry.unwrap_or_else(|| mcp.key("enabled"));
-        let places = (files.base.folder(), choice.project);
+        let places = (base.folder(), choice.project);
         let (found, absent) = mcp_paths::of_servers(scenario, places);
         scenario.mcp_paths = found;
-        for (server, word) in absent.into_iter().filter(|_| files.checked) {
+        for (server, word) in absent.into_iter().filter(|_| choice.root.reading.checked) {
             let message = format!(
                 "the MCP server {server} names {word}, which is neither beside the config nor in the project"
             );
-            at.error(report, message)
+            at.error(message)
                 .hint("paths start from the config's folder; `\"cwd\": \".\"` lets those of a server start from the workspace");
         }
     }
     let asked = choice.root.key("suite").key("scenarios");
-    let scenarios = choose(known, left_out, &asked, report);
+    let scenarios = choose(known, left_out, &asked);
     if choice.mcp_enabled && asked.items().next().is_none() {
-        warn_of_absence(&scenarios.left_out, &mcp.key("enabled"), report);
+        warn_of_absence(&scenarios.left_out, &mcp.key("enabled"));
     }
     scenarios
 }
 
-fn warn_of_absence(left_out: &[LeftOut], at: &At<'_>, report: &mut Report) {
+fn warn_of_absence(left_out: &[LeftOut], at: &At<'_>) {
     for absent in left_out {
         let is_it = |built_in: &&BuiltIn| built_in.id == absent.id.as_str();
         if BUILT_IN.iter().find(is_it).is_some_and(|it| it.is_expected) {
             let message = format!("the scenario {} is left out: {}", absent.id, absent.reason);
-            at.warning(report, message)
+            at.warning(message)
                 .hint("add the file, or a scenarios: entry with that id and its own mcp_config");
         }
     }
 }
 
 /// One entry of `scenarios:`; what it leaves out is as in the built-in scenario that it changes.
-fn scenario(
-    start: Option<ScenarioSpec>,
-    (keys, at): (&ScenarioKeys, &At<'_>),
-    files: &Files<'_>,
-    report: &mut Report,
-) -> ScenarioSpec {
+fn scenario(start: Option<ScenarioSpec>, (keys, at): (&ScenarioKeys, &At<'_>)) -> ScenarioSpec {
     let inherited = |name: &str| start.as_ref().filter(|_| !at.key(name).is_written());
     let written = keys
         .mcp_config
         .as_ref()
-        .map(|path| files.base.resolve(path));
+        .map(|path| at.reading.base.resolve(path));
     let mcp_config = inherited("mcp_config").map_or(written, |start| start.mcp_config.clone());
     if let Some(path) = &mcp_config {
-        check_mcp_config(path, &at.key("mcp_config"), files, report);
+        check_mcp_config(path, &at.key("mcp_config"));
     }
     ScenarioSpec {
         id: keys.id.clone(),
@@ -186,7 +176,7 @@ fn scenario(
         prefer_mcp: inherited("prefer_mcp").map_or(keys.prefer_mcp, |start| start.prefer_mcp),
         mcp_config,
         mcp_paths: BTreeMap::new(),
-        files: laid_files(&keys.files, &at.key("files"), files, report),
+        files: laid_files(&keys.files, &at.key("files")),
         agent_args: agent_args(&keys.agent_args),
         env: keys.env.clone(),
         network: keys.network,
@@ -194,13 +184,13 @@ fn scenario(
     }
 }
 
-fn check_mcp_config(path: &Path, at: &At<'_>, files: &Files<'_>, report: &mut Report) {
-    if !files.checked {
+fn check_mcp_config(path: &Path, at: &At<'_>) {
+    if !at.reading.checked {
         return;
     }
     let shown = path.display();
     if !path.is_file() {
-        at.error(report, format!("{shown} is no file"));
+        at.error(format!("{shown} is no file"));
         return;
     }
     let json = std::fs::read(path)
@@ -210,20 +200,15 @@ fn check_mcp_config(path: &Path, at: &At<'_>, files: &Files<'_>, report: &mut Re
         });
     match json {
         Ok(json) if json["mcpServers"].is_object() => {}
-        Ok(_) => drop(at.error(report, format!("{shown} holds no mcpServers object"))),
-        Err(error) => drop(at.error(report, format!("{shown} is not JSON: {error}"))),
+        Ok(_) => drop(at.error(format!("{shown} holds no mcpServers object"))),
+        Err(error) => drop(at.error(format!("{shown} is not JSON: {error}"))),
     }
 }
 
 /// A list of files or folders with their places in the workspace.
-pub(super) fn laid_files(
-    listed: &Listed<LaidFile>,
-    at: &At<'_>,
-    files: &Files<'_>,
-    report: &mut Report,
-) -> Vec<(PathBuf, PathBuf)> {
+pub(super) fn laid_files(listed: &Listed<LaidFile>, at: &At<'_>) -> Vec<(PathBuf, PathBuf)> {
     let each = listed.readable().map(|(index, file)| {
-        let from = files.expect(&file.from, &at.item(index).key("from"), report);
+        let from = at.item(index).key("from").found(&file.from);
         (from, file.to.clone())
     });
     each.collect()
@@ -241,12 +226,7 @@ fn agent_args(written: &AgentArgs) -> Vec<(Option<AgentKind>, Vec<String>)> {
 }
 
 /// Splits the known scenarios by `suite.scenarios`.
-fn choose(
-    mut known: Vec<ScenarioSpec>,
-    left_out: Vec<LeftOut>,
-    asked: &At<'_>,
-    report: &mut Report,
-) -> Scenarios {
+fn choose(mut known: Vec<ScenarioSpec>, left_out: Vec<LeftOut>, asked: &At<'_>) -> Scenarios {
     if asked.items().next().is_none() {
         return Scenarios {
             run: known,
@@ -262,9 +242,9 @@ fn choose(
             run.push(known.remove(found));
         } else if let Some(absent) = left_out.iter().find(|absent| absent.id.as_str() == id) {
             let message = format!("the scenario {id} cannot run: {}", absent.reason);
-            item.error(report, message);
+            item.error(message);
         } else if run.iter().any(is_it) {
-            item.error(report, format!("the scenario {id} is named twice"));
+            item.error(format!("the scenario {id} is named twice"));
         } else {
             let ids = run
                 .iter()
@@ -272,7 +252,7 @@ fn choose(
                 .map(|scenario| scenario.id.as_str());
             let ids: Vec<&str> = ids.collect();
             let meant = did_you_mean(id, ids.iter().copied());
-            item.error(report, format!("unknown scenario \"{id}\"{meant}"))
+            item.error(format!("unknown scenario \"{id}\"{meant}"))
                 .hint(format!("known: {}", ids.join(", ")));
         }
     }

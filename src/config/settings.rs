@@ -8,11 +8,9 @@ use serde::de::IgnoredAny;
 use serde_yaml::Mapping;
 
 use crate::config::at::At;
-use crate::config::files::Files;
 use crate::config::isolation::find_lent;
 use crate::config::layers::Expect;
 use crate::config::paths::Base;
-use crate::config::problem::Report;
 use crate::config::vocabulary::{AnyPath, Filled, Id, Word};
 use crate::config::{
     BuildParams, MCP_TOOL_LOG, McpSettings, Project, ProjectSource, Settings, Simulators,
@@ -121,20 +119,16 @@ struct BuildKeys {
 }
 
 /// `suite:`.
-pub(super) fn settings(
-    keys: SuiteKeys,
-    at: &At<'_>,
-    files: &Files<'_>,
-    report: &mut Report,
-) -> Settings {
-    let base = files.base;
+pub(super) fn settings(keys: SuiteKeys, at: &At<'_>) -> Settings {
+    let base = at.reading.base;
     let mut settings = keys.settings;
-    if settings.cap_agent_builds && settings.xcodebuild_jobs.is_none() {
+    if settings.cap_agent_builds && !at.has_any(&["xcodebuild_jobs"]) {
         let message = "there is no cap: `xcodebuild_jobs` is absent";
-        let problem = at.key("cap_agent_builds").error(report, message);
-        problem.hint("write `xcodebuild_jobs: 1` beside it");
+        at.key("cap_agent_builds")
+            .error(message)
+            .hint("write `xcodebuild_jobs: 1` beside it");
     }
-    find_lent(&mut settings.isolation.lend, &at.key("lend"), files, report);
+    find_lent(&mut settings.isolation.lend, &at.key("lend"));
     settings.name = keys.name.unwrap_or_else(|| default_name(base));
     settings.output_root = base.resolve(&settings.output_root);
     settings.baselines = base.resolve(&settings.baselines);
@@ -149,33 +143,30 @@ fn default_name(base: &Base) -> String {
 }
 
 /// `project:`; there is none when it does not say where the files come from.
-pub(super) fn project(
-    keys: ProjectKeys,
-    at: &At<'_>,
-    files: &Files<'_>,
-    report: &mut Report,
-) -> Option<Project> {
+pub(super) fn project(keys: ProjectKeys, at: &At<'_>) -> Option<Project> {
     let (source, source_at) = match (keys.repo_path, keys.template) {
         (Some(path), None) => {
             let at = at.key("repo_path");
-            let path = files.folder(&path, &at, report);
+            let path = at.folder(&path);
             (ProjectSource::Repository(path), at.place)
         }
         (None, Some(path)) => {
             let at = at.key("template");
-            let path = files.folder(&path, &at, report);
+            let path = at.folder(&path);
             (ProjectSource::Template(path), at.place)
         }
         (Some(_), Some(_)) => {
             at.key("template")
-                .error(report, "contradicts project.repo_path")
+                .error("contradicts project.repo_path")
                 .hint("keep one of the two");
             return None;
         }
         (None, None) => {
-            at.missing("repo_path").error(report, "is missing").hint(
-                "name a folder inside a git repository here, or a plain folder as project.template",
-            );
+            if !at.has_any(&["repo_path", "template"]) {
+                at.missing("repo_path").error("is missing").hint(
+                    "name a folder inside a git repository here, or a plain folder as project.template",
+                );
+            }
             return None;
         }
     };

@@ -8,11 +8,9 @@ use serde::de::IgnoredAny;
 use sha2::{Digest, Sha256};
 
 use crate::config::at::At;
-use crate::config::files::Files;
-use crate::config::graders::{Grader, Reading, graders};
+use crate::config::graders::{Grader, graders};
 use crate::config::layers::{self, Expect};
 use crate::config::node::Node;
-use crate::config::problem::Report;
 use crate::config::scenarios::{LaidFile, laid_files};
 use crate::config::vocabulary::{AnyPath, Command, Filled, Glob, Host, Id, Listed};
 use crate::config::{GraderSpec, TaskKind, TaskSpec};
@@ -94,31 +92,19 @@ pub(super) struct TaskKeys {
 }
 
 /// One of `tasks:`, under which `suite.defaults` lies.
-pub(super) fn task(
-    keys: TaskKeys,
-    (at, defaults): (&At<'_>, Option<&Node>),
-    files: &Files<'_>,
-    report: &mut Report,
-) -> TaskSpec {
+pub(super) fn task(keys: TaskKeys, at: &At<'_>, defaults: Option<&Node>) -> TaskSpec {
     let reference_patch = keys.reference_patch.as_ref();
-    let reference_patch =
-        reference_patch.map(|path| files.file(path, &at.key("reference_patch"), report));
+    let reference_patch = reference_patch.map(|path| at.key("reference_patch").file(path));
     let written = at.key("alternatives");
     let alternatives = keys.alternatives.iter().zip(written.items());
-    let alternatives: Vec<PathBuf> = alternatives
-        .map(|(path, item)| files.expect(path, &item, report))
-        .collect();
-    let grader_files = laid_files(&keys.grader_files, &at.key("grader_files"), files, report);
-    let reading = Reading {
-        files,
-        laid: &grader_files,
-    };
-    let mut all = graders(keys.graders, &at.key("graders"), &reading, report);
+    let alternatives: Vec<PathBuf> = alternatives.map(|(path, item)| item.found(path)).collect();
+    let grader_files = laid_files(&keys.grader_files, &at.key("grader_files"));
+    let mut all = graders(keys.graders, &at.key("graders"), &grader_files);
     let expect = at.key("expect");
-    let expected = layers::expected((expect.node(), &expect.path), defaults, files, report);
+    let expected = layers::expected(&expect, defaults);
     all.extend(expected.into_iter().map(|spec| (spec, false)));
     let held_out = at.key("held_out_graders");
-    let held_out = graders(keys.held_out_graders, &held_out, &reading, report);
+    let held_out = graders(keys.held_out_graders, &held_out, &grader_files);
     let held_out_count = held_out.len();
     all.extend(held_out);
     let sharing = all.iter().enumerate();
@@ -127,18 +113,18 @@ pub(super) fn task(
     let graders: Vec<GraderSpec> = all.into_iter().map(|(spec, _)| spec).collect();
     if keys.impossible && reference_patch.is_some() {
         at.key("impossible")
-            .error(report, "contradicts reference_patch")
+            .error("contradicts reference_patch")
             .hint("an impossible task has no solution: leave one of the two out");
     }
     if keys.id.as_str() == "baseline" {
         let message = "the id \"baseline\" is kept for baseline runs";
-        at.key("id").error(report, message);
+        at.key("id").error(message);
     }
     let named = reference_patch.iter().chain(&alternatives).cloned();
     let named = named.chain(references(&graders));
     let laid = grader_files.iter().map(|(from, _)| from.clone());
     TaskSpec {
-        digest: digest((at.node(), defaults), named.chain(laid)),
+        digest: digest(at.node().into_iter().chain(defaults), named.chain(laid)),
         id: keys.id,
         description: keys.description,
         prompt: keys.prompt,
@@ -160,7 +146,7 @@ pub(super) fn task(
 }
 
 /// Says so where nothing judges a task; one that cannot be read may have what its other keys ask for.
-pub(super) fn warn_of_no_graders(at: &At<'_>, task: Option<&TaskSpec>, report: &mut Report) {
+pub(super) fn warn_of_no_graders(at: &At<'_>, task: Option<&TaskSpec>) {
     let is_written = |key: &str| at.key(key).node().is_some();
     let is_judged = task.map_or_else(
         || ["held_out_graders", "expect"].into_iter().any(is_written),
@@ -171,7 +157,7 @@ pub(super) fn warn_of_no_graders(at: &At<'_>, task: Option<&TaskSpec>, report: &
     let is_task = at.node().is_some_and(|node| node.map().is_some());
     if is_task && is_none && !is_judged {
         at.missing("graders")
-            .warning(report, "there are none")
+            .warning("there are none")
             .hint("success then says only that the agent ended with exit code 0");
     }
 }
@@ -192,12 +178,12 @@ fn references(graders: &[GraderSpec]) -> Vec<PathBuf> {
 }
 
 /// SHA-256 over the task's value (comments and layout aside), what lies under it, and the files that it names.
-fn digest(
-    (node, defaults): (Option<&Node>, Option<&Node>),
+fn digest<'a>(
+    written: impl Iterator<Item = &'a Node>,
     named: impl Iterator<Item = PathBuf>,
 ) -> String {
     let mut hasher = Sha256::new();
-    for node in node.into_iter().chain(defaults) {
+    for node in written {
         hasher.update(node.to_json().to_string());
     }
     for path in named.flat_map(|path| files_below(&path)) {

@@ -1,13 +1,13 @@
 //! Specs that recorded traces are held to: AgentCI's, a tasks file, or the three layers alone.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use crate::config::at::At;
-use crate::config::files::Files;
+use crate::config::at::{At, Reading};
 use crate::config::layers::{Answer, Expect, TracePath};
 use crate::config::load::{as_tasks, defaults_of, parsed, read, sha256, tasks};
 use crate::config::node::{Entry, Node, Value};
@@ -134,30 +134,33 @@ pub fn load_trace_spec(path: &Path, config: Option<&Path>) -> Result<TraceSpec, 
     )
     .map_err(Report::into_problems)?;
     let mut report = Report::new(path);
+    let root = parsed(&bytes, &mut report);
+    let form = root.as_ref().map(form);
+    let is_tasks = matches!(form, Some(Form::Tasks));
     let base = Base::of(path);
-    let files = Files {
+    let defaults = if is_tasks {
+        let beside = path.with_file_name(CONFIG_NAME);
+        defaults_of(config.unwrap_or(&beside), &base)?
+    } else {
+        None
+    };
+    let reading = Reading {
         base: &base,
         checked: true,
+        report: RefCell::new(report),
     };
-    let root = parsed(&bytes, &mut report);
-    let is_tasks = matches!(root.as_ref().map(form), Some(Form::Tasks));
-    let defaults = match root.as_ref().map(form) {
-        Some(Form::Tasks) => {
-            let beside = path.with_file_name(CONFIG_NAME);
-            defaults_of(config.unwrap_or(&beside), &files)?
-        }
-        _ => None,
+    let root = match form {
+        Some(Form::AgentCi) => root.map(|root| set_aside(root, &reading)),
+        _ => root.map(as_tasks),
     };
-    let spec = root.and_then(|root| match form(&root) {
-        Form::AgentCi => agentci(root, &files, &mut report),
-        Form::Tasks => {
-            let root = as_tasks(root);
-            Some(of_tasks(&root, (&files, defaults.as_ref()), &mut report))
-        }
-        Form::Layers => Some(alone(&root, &files, &mut report)),
+    let at = At::root(root.as_ref(), &reading);
+    let spec = form.and_then(|form| match form {
+        Form::AgentCi => agentci(&at),
+        Form::Tasks => Some(of_tasks(&at, defaults.as_ref())),
+        Form::Layers => Some(alone(&at)),
     });
-    let failed = report.failed();
-    let problems = report.into_problems();
+    let failed = reading.failed();
+    let problems = reading.report.into_inner().into_problems();
     match spec {
         Some(spec) if !failed => Ok(TraceSpec {
             digest: sha256(&bytes),
@@ -198,31 +201,26 @@ fn empty(queries: Vec<TraceQuery>) -> TraceSpec {
 }
 
 /// The layers alone, for any trace.
-fn alone(root: &Node, files: &Files<'_>, report: &mut Report) -> TraceSpec {
-    walk::read::<Expect>(&At::new(root, ""), report);
-    let layers = layers::expected((Some(root), ""), None, files, report);
+fn alone(at: &At<'_>) -> TraceSpec {
+    walk::read::<Expect>(at);
     empty(vec![TraceQuery {
         task: None,
         query: None,
-        layers,
+        layers: layers::expected(at, None),
     }])
 }
 
 /// The layers of a tasks file, with the defaults of the config beside it. Other graders need a tree that was worked in.
-fn of_tasks(
-    root: &Node,
-    (files, defaults): (&Files<'_>, Option<&Node>),
-    report: &mut Report,
-) -> TraceSpec {
-    let (tasks, _) = tasks(&At::new(root, ""), (files, defaults), report);
+fn of_tasks(at: &At<'_>, defaults: Option<&Node>) -> TraceSpec {
     let mut queries = Vec::new();
-    for task in tasks {
+    for task in tasks(at, defaults) {
         let (layers, others): (Vec<_>, Vec<_>) =
             task.graders.into_iter().partition(GraderSpec::is_layer);
         if !others.is_empty() {
             let names: Vec<&str> = others.iter().map(GraderSpec::type_name).collect();
             let message = format!("not asked, since they need a tree: {}", names.join(", "));
             let key = format!("graders of {}", task.id);
+            let mut report = at.reading.report.borrow_mut();
             report.warning(Place::default(), &key, message);
         }
         queries.push(TraceQuery {
@@ -235,13 +233,11 @@ fn of_tasks(
 }
 
 /// AgentCI's own spec.
-fn agentci(root: Node, files: &Files<'_>, report: &mut Report) -> Option<TraceSpec> {
-    let root = set_aside(root, report);
-    let at = At::new(&root, "");
-    let spec: AgentCi = walk::read(&at, report)?;
+fn agentci(at: &At<'_>) -> Option<TraceSpec> {
+    let spec: AgentCi = walk::read(at)?;
     if (spec.version - 1.0).abs() > f64::EPSILON {
         at.key("version")
-            .error(report, "is not 1")
+            .error("is not 1")
             .hint("a newer version of the format is not known here");
     }
     let all = at.key("queries");
@@ -253,52 +249,49 @@ fn agentci(root: Node, files: &Files<'_>, report: &mut Report) -> Option<TraceSp
         let place = at.key("query");
         if let Some((_, line)) = seen.iter().find(|(it, _)| *it == text) {
             place
-                .error(report, format!("is asked twice, first at line {line}"))
+                .error(format!("is asked twice, first at line {line}"))
                 .hint("traces are found by what was asked: keep one, or ask differently");
         }
         seen.push((text, place.place.line));
         queries.push(TraceQuery {
             task: None,
             query: Some(query.query),
-            layers: trace_layers(query.layers, &at, files, report),
+            layers: trace_layers(query.layers, &at),
         });
     }
     let golden = spec.baseline_dir.unwrap_or_else(|| "golden".into());
     Some(TraceSpec {
         agent: Some(spec.agent),
-        baseline_dir: Some(files.base.resolve(golden)),
+        baseline_dir: Some(at.reading.base.resolve(golden)),
         ..empty(queries)
     })
 }
 
 /// The tree without keys that no trace is held to, with defaults under every query; what asks for checks that are not
 /// made is refused.
-fn set_aside(root: Node, report: &mut Report) -> Node {
+fn set_aside(root: Node, reading: &Reading<'_>) -> Node {
     let Value::Map(mut entries) = root.value else {
         return root;
     };
+    let mut report = reading.report.borrow_mut();
     entries.retain(|entry| {
         let idle = ABOUT_RUNS.contains(&entry.key.as_str());
         if idle && !entry.value.is_null() {
-            report.warning(
-                entry.key_place,
-                &entry.key,
-                "is not used: no trace is held to it",
-            );
+            let message = "is not used: no trace is held to it";
+            report.warning(entry.key_place, &entry.key, message);
         }
-        let refused = refuse(entry, "", report);
-        !idle && !refused
+        !idle && !refuse(entry, "", &mut report)
     });
     let defaults = entries.iter_mut().find(|entry| entry.key == "defaults");
     let defaults = defaults.map(|entry| {
-        without_refused(&mut entry.value, "defaults", report);
+        without_refused(&mut entry.value, "defaults", &mut report);
         entry.value.clone()
     });
     if let Some(entry) = entries.iter_mut().find(|entry| entry.key == "queries")
         && let Value::List(items) = &mut entry.value.value
     {
         for (index, item) in items.iter_mut().enumerate() {
-            without_refused(item, &format!("queries[{index}]"), report);
+            without_refused(item, &format!("queries[{index}]"), &mut report);
             if let Some(defaults) = &defaults {
                 lay_under(item, defaults);
             }
@@ -322,15 +315,10 @@ fn refuse(entry: &Entry, path: &str, report: &mut Report) -> bool {
     let Some((key, hint)) = found else {
         return false;
     };
-    let empty = entry.value.is_null() || entry.value.list().is_some_and(<[Node]>::is_empty);
-    if !empty {
-        let key = join(path, key);
+    if !entry.value.is_null() && !entry.value.is_empty_list() {
+        let message = "asks for checks that are not made here";
         report
-            .error(
-                entry.key_place,
-                &key,
-                "asks for checks that are not made here",
-            )
+            .error(entry.key_place, &join(path, key), message)
             .hint(hint);
     }
     true
@@ -349,24 +337,12 @@ fn lay_under(node: &mut Node, defaults: &Node) {
     }
 }
 
-fn trace_layers(
-    asked: Layers,
-    at: &At<'_>,
-    files: &Files<'_>,
-    report: &mut Report,
-) -> Vec<GraderSpec> {
+fn trace_layers(asked: Layers, at: &At<'_>) -> Vec<GraderSpec> {
     let answer = asked.correctness.map(|it| CorrectnessSpec {
         panel: Panel::Mean,
-        ..layers::answer(it, &at.key("correctness"), files, report)
+        ..layers::answer(it, &at.key("correctness"))
     });
-    let path = asked
-        .path
-        .map(|it| layers::trace_path(it, &at.key("path"), report));
-    let budget = asked
-        .cost
-        .map(|it| layers::budget(it, &at.key("cost"), report));
-    let answer = answer.map(|spec| GraderSpec::Answer(Box::new(spec)));
-    let path = path.map(|spec| GraderSpec::Path(Box::new(spec)));
-    let all = [answer, path, budget.map(GraderSpec::Budget)];
-    all.into_iter().flatten().collect()
+    let path = asked.path.map(|it| layers::trace_path(it, &at.key("path")));
+    let budget = asked.cost.map(|it| layers::budget(it, &at.key("cost")));
+    layers::graders(answer, path, budget)
 }

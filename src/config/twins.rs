@@ -6,34 +6,27 @@ use std::path::{Path, PathBuf};
 
 use crate::config::TwinEdit;
 use crate::config::at::At;
-use crate::config::files::Files;
-use crate::config::problem::Report;
 
 /// Says what is wrong with the edits of one grader of a task that lays these files.
-pub(super) fn check(
-    (edits, at): (&[TwinEdit], &At<'_>),
-    laid: &[(PathBuf, PathBuf)],
-    files: &Files<'_>,
-    report: &mut Report,
-) {
+pub(super) fn check(edits: &[TwinEdit], at: &At<'_>, laid: &[(PathBuf, PathBuf)]) {
     let mut seen = BTreeSet::new();
     for (edit, at) in edits.iter().zip(at.key("twin").items()) {
         if !seen.insert(&edit.test) {
             let message = format!("\"{}\" has a twin already", edit.test);
-            at.key("test").error(report, message);
+            at.key("test").error(message);
         }
         if edit.from == edit.to {
-            at.key("to").error(report, "is the same as from");
+            at.key("to").error("is the same as from");
         }
         let Some(source) = source(&edit.file, laid) else {
             let message = format!("{} is not a hidden file", edit.file.display());
             at.key("file")
-                .error(report, message)
+                .error(message)
                 .hint("tests that agents can read have no twin: lay the file by grader_files");
             continue;
         };
         let Ok(content) = fs::read_to_string(&source) else {
-            if files.checked {
+            if at.reading.checked {
                 let is_there = source.exists();
                 let why = if is_there {
                     "is not a text file"
@@ -41,7 +34,7 @@ pub(super) fn check(
                     "does not exist"
                 };
                 let message = format!("{} {why}", source.display());
-                at.key("file").error(report, message);
+                at.key("file").error(message);
             }
             continue;
         };
@@ -49,7 +42,7 @@ pub(super) fn check(
         if count != 1 {
             let message = format!("stands {count} times in {}", source.display());
             at.key("from")
-                .error(report, message)
+                .error(message)
                 .hint("give text that the file holds exactly once");
         }
     }

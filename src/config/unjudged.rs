@@ -2,7 +2,6 @@
 
 use crate::config::at::At;
 use crate::config::node::{Entry, Node};
-use crate::config::problem::Report;
 use crate::config::{Suite, TaskSpec};
 
 /// The keys that ask judges.
@@ -14,11 +13,7 @@ const KEYS: [&str; 4] = [
 ];
 
 /// Says where judges are asked though there are none, in the config and in the tasks.
-pub(super) fn unjudged(
-    suite: &Suite,
-    (config, tasks): (Option<&At<'_>>, Option<&At<'_>>),
-    reports: &mut (Report, Report),
-) {
+pub(super) fn unjudged(suite: &Suite, config: &At<'_>, tasks: &At<'_>) {
     if suite.judge.is_some() {
         return;
     }
@@ -29,20 +24,19 @@ pub(super) fn unjudged(
         .enumerate()
         .filter(|(_, task)| asks(task));
     for (index, _) in asking {
-        match tasks.and_then(|root| in_task(&root.key("tasks").item(index))) {
-            Some(found) => say(&found, &mut reports.1),
+        match in_task(&tasks.key("tasks").item(index)) {
+            Some(found) => say(&found),
             None => by_default = true,
         }
     }
-    if let Some(root) = config.filter(|_| by_default) {
-        let answer = root.key("suite").key("defaults").key("answer");
-        let found = in_answer(&answer);
-        say(&found.unwrap_or(answer), &mut reports.0);
+    if by_default {
+        let answer = config.key("suite").key("defaults").key("answer");
+        say(&in_answer(&answer).unwrap_or(answer));
     }
 }
 
-fn say(at: &At<'_>, report: &mut Report) {
-    at.error(report, "asks a judge, and the config has no `judge`")
+fn say(at: &At<'_>) {
+    at.error("asks a judge, and the config has no `judge`")
         .hint(
             "say who judges under `judge` of the config, see docs/judge.md, or take the key away",
         );

@@ -3,6 +3,8 @@
 //! What is wrong is told and left out. Where it must be there, the mapping that should hold it cannot be read either; an
 //! item of a list becomes null, so that the others keep their places.
 
+use std::path::Path;
+
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
@@ -16,14 +18,27 @@ use crate::config::schemas::{self, resolved};
 use crate::config::tree;
 
 /// Reads what stands at `at`; nothing where that cannot be read.
-pub(super) fn read<T: JsonSchema + DeserializeOwned>(
-    at: &At<'_>,
-    report: &mut Report,
-) -> Option<T> {
-    let value = Walker { report }.value(at.node()?, schemas::of::<T>(), &at.path)?;
-    let read = serde_yaml::from_value(value);
-    read.map_err(|error| at.error(report, format!("cannot be read: {error}")).hint = None)
-        .ok()
+pub(super) fn read<T: JsonSchema + DeserializeOwned>(at: &At<'_>) -> Option<T> {
+    read_into(at, &mut at.reading.report.borrow_mut())
+}
+
+/// The same where what is wrong was told before.
+pub(super) fn read_again<T: JsonSchema + DeserializeOwned>(at: &At<'_>) -> Option<T> {
+    read_into(at, &mut Report::new(Path::new("")))
+}
+
+fn read_into<T: JsonSchema + DeserializeOwned>(at: &At<'_>, report: &mut Report) -> Option<T> {
+    let schema = schemas::of::<T>();
+    let value = Walker { report }.value(at.node()?, schema, &at.path)?;
+    match serde_yaml::from_value(value) {
+        Ok(read) => Some(read),
+        // A file of which a part is missing has been told of.
+        Err(_) if report.failed() => None,
+        Err(error) => {
+            report.error(at.place, &at.path, format!("cannot be read: {error}"));
+            None
+        }
+    }
 }
 
 /// `outer.key`, the key in quotes where it would read like something else.
@@ -117,7 +132,7 @@ impl Walker<'_> {
         match (form(schema), &node.value) {
             (Form::Tagged(variants), _) => self.tagged(node, (schema, variants), path),
             (Form::Short(_) | Form::Object, Value::Map(_)) => self.object(node, schema, path),
-            (Form::Short(key), _) => {
+            (Form::Short(key), Value::Scalar(_)) => {
                 let value = self.value(node, short_form(schema, key), path)?;
                 let mut fields = Mapping::from_iter([(key.into(), value)]);
                 self.fill(&mut fields, schema);
@@ -137,7 +152,9 @@ impl Walker<'_> {
                     value => value,
                 })
             }
-            (Form::Object | Form::Map | Form::List, _) => self.wrong_type(node, schema, path),
+            (Form::Object | Form::Short(_) | Form::Map | Form::List, _) => {
+                self.wrong_type(node, schema, path)
+            }
             (Form::Scalar, _) => self.scalar(node, schema, path),
         }
     }
@@ -225,9 +242,8 @@ impl Walker<'_> {
         self.missing_keys(node, schema, path);
         self.fill(&mut fields, schema);
         let mut required = required(schema);
-        required
-            .all(|key| fields.contains_key(key))
-            .then_some(fields.into())
+        let is_whole = path.is_empty() || required.all(|key| fields.contains_key(key));
+        is_whole.then_some(fields.into())
     }
 
     /// Adds the defaults of keys that are not there.

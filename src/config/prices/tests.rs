@@ -5,10 +5,14 @@ use super::*;
 fn table(yaml: &str) -> PriceTable {
     let mut report = Report::new(Path::new("config.yaml"));
     let node = tree::read(yaml, &mut report).unwrap();
-    let at = At::new(&node, "prices");
-    let keys = walk::read(&at, &mut report).unwrap();
-    let table = prices(keys, &at, true, &mut report);
-    assert!(!report.failed());
+    let reading = Reading {
+        base: &Base::of(Path::new("config.yaml")),
+        checked: false,
+        report: RefCell::new(report),
+    };
+    let at = At::root(Some(&node), &reading);
+    let table = prices(walk::read(&at).unwrap(), &at, true);
+    assert!(!reading.failed());
     table
 }
 

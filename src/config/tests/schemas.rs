@@ -5,7 +5,6 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::fixture;
-use crate::config::at::At;
 use crate::config::problem::Report;
 use crate::config::schemas::DEFINITIONS;
 use crate::config::walk::Walker;
@@ -86,11 +85,10 @@ fn every_key_says_what_it_is_for_and_has_a_default_that_loads() {
         if let Some(default) = schema.get("default") {
             let node = super::yaml::read(default.to_string().as_bytes()).expect("JSON is YAML");
             let mut report = Report::new(Path::new("default"));
-            let at = At::new(&node, key);
             let mut walker = Walker {
                 report: &mut report,
             };
-            let read = walker.value(at.node().expect("a default"), schema, key);
+            let read = walker.value(&node, schema, key);
             assert!(read.is_some(), "{key}: {:?}", report.into_problems());
         }
     }
