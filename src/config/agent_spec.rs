@@ -101,7 +101,7 @@ impl AgentKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PromptVia {
-    /// In the token that holds {PROMPT}.
+    /// In the token that holds `{PROMPT}`.
     #[default]
     Argument,
     /// On standard input.

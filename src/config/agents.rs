@@ -1,4 +1,4 @@
-//! `agents:` as they are read, with what the key tables cannot say.
+//! `agents:` as they are read, with what a schema cannot say.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,8 +9,8 @@ use serde::Deserialize;
 
 use crate::config::at::At;
 use crate::config::problem::did_you_mean;
-use crate::config::vocabulary::{AnyPath, Argv, Id, Map, Variable, Word, without};
 use crate::config::{AgentKind, AgentSpec, PromptVia, ReplaySpec};
+use crate::model::vocabulary::{AnyPath, Argv, Id, Map, Variable, Word, without};
 use crate::model::{AgentId, Pricing};
 
 /// Tokens of `command` that are replaced.
@@ -45,8 +45,8 @@ pub(super) struct AgentKeys {
     id: AgentId,
     /// How it is started and how its output is read.
     kind: AgentKind,
-    /// Program and arguments. {PROMPT}, {WORKDIR} and {OUT_JSON} are replaced inside a token; a token that is exactly
-    /// {EXTRA_ARGS} becomes the scenario's arguments. Needed by every kind but replay.
+    /// Program and arguments. `{PROMPT}`, `{WORKDIR}` and `{OUT_JSON}` are replaced inside a token; a token that is exactly
+    /// `{EXTRA_ARGS}` becomes the scenario's arguments. Needed by every kind but replay.
     #[schemars(with = "Option<Argv>")]
     command: Option<Vec<String>>,
     /// Environment of this agent.
@@ -55,10 +55,10 @@ pub(super) struct AgentKeys {
     env: BTreeMap<String, String>,
     /// Prices in USD per token; without them a cost that the agent does not report stays unknown.
     pricing: Option<PricingKeys>,
-    /// How the prompt reaches the agent; by default as argument where a token holds {PROMPT}, else claude_code_cli and
-    /// codex_cli read it on standard input, where no other process sees it.
+    /// How the prompt reaches the agent; by default as argument where a token holds `{PROMPT}`, else `claude_code_cli` and
+    /// `codex_cli` read it on standard input, where no other process sees it.
     prompt_via: Option<PromptVia>,
-    /// Agents of one lane share one account: its limits park all of them, and max_parallel counts all of them. The agent's id
+    /// Agents of one lane share one account: its limits park all of them, and `max_parallel` counts all of them. The agent's id
     /// by default.
     #[schemars(with = "Option<Id>")]
     lane: Option<String>,
@@ -95,11 +95,11 @@ impl JsonSchema for PlayedKind {
     "output_per_token": ["input_per_token"],
 }))]
 struct PricingKeys {
-    /// Price of an uncached input token; given together with output_per_token.
+    /// Price of an uncached input token; given together with `output_per_token`.
     input_per_token: Option<f64>,
     /// Price of an output token.
     output_per_token: Option<f64>,
-    /// Price of a token read from the cache, as a multiple of input_per_token.
+    /// Price of a token read from the cache, as a multiple of `input_per_token`.
     #[schemars(extend("default" = 1.0))]
     cache_read_multiplier: f64,
     /// The same for a token written to a cache that lives five minutes.

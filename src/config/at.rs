@@ -3,10 +3,10 @@
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
+use crate::config::keys::join;
 use crate::config::node::Node;
 use crate::config::paths::Base;
 use crate::config::problem::{Place, Report};
-use crate::config::walk::join;
 
 /// A file that is read: where its relative paths start from, and what is wrong with it so far.
 #[derive(Debug)]
@@ -17,7 +17,15 @@ pub(super) struct Reading<'a> {
     pub(super) report: RefCell<Report>,
 }
 
-impl Reading<'_> {
+impl<'a> Reading<'a> {
+    pub(super) fn new(base: &'a Base, checked: bool, report: Report) -> Self {
+        Self {
+            base,
+            checked,
+            report: RefCell::new(report),
+        }
+    }
+
     /// Whether something was found that stops the suite.
     pub(super) fn failed(&self) -> bool {
         self.report.borrow().failed()

@@ -6,9 +6,9 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::config::vocabulary::{Filled, Inside, Limit, Word};
 use crate::config::{PrivacyOptions, RetrievalOptions};
 use crate::layers::{CorrectnessSpec, CostSpec, JudgeCheck, PathSpec};
+use crate::model::vocabulary::{Filled, Inside, Limit, Word};
 
 /// One grader of a task, with its options.
 #[derive(Debug, Clone, PartialEq)]
@@ -187,7 +187,7 @@ pub struct TestsSpec {
     #[serde(rename = "tests")]
     #[schemars(extend("default" = "auto"))]
     pub format: TestFormat,
-    /// The report that a test runner writes for `tests: junit`, in the folder {OUT_DIR}.
+    /// The report that a test runner writes for `tests: junit`, in the folder `{OUT_DIR}`.
     #[serde(rename = "test_report")]
     #[schemars(with = "Inside", extend("default" = "junit.xml"))]
     pub report: PathBuf,
@@ -231,10 +231,10 @@ pub struct Twin {
 /// An edit that makes a hidden test wrong: a solution that is right fails it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 pub struct TwinEdit {
-    /// Name of the test, as expect_tests has it; it must have run and passed.
+    /// Name of the test, as `expect_tests` has it; it must have run and passed.
     #[schemars(with = "Filled")]
     pub test: String,
-    /// The file that grader_files lay, from the project's folder.
+    /// The file that `grader_files` lay, from the project's folder.
     #[schemars(with = "Inside")]
     pub file: PathBuf,
     /// Text that the file holds exactly once, such as an expected value.
@@ -257,7 +257,7 @@ pub enum TestFormat {
     Pytest,
     /// What Python's unittest prints on standard error.
     Unittest,
-    /// A report in JUnit's XML.
+    /// A report in the XML of `JUnit`.
     Junit,
     /// What go test -v prints.
     Go,
@@ -267,7 +267,7 @@ pub enum TestFormat {
     Off,
 }
 
-/// Passes when the tests run and pass; what is absent comes from project.build_params.
+/// Passes when the tests run and pass; what is absent comes from `project.build_params`.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 pub struct IosTestOptions {
     /// Scheme.
@@ -297,7 +297,7 @@ pub struct IosTestOptions {
     #[serde(default)]
     #[schemars(with = "Vec<Word>")]
     pub xcodebuild_args: Vec<String>,
-    /// Limit, instead of suite.grader_timeout_sec.
+    /// Limit, instead of `suite.grader_timeout_sec`.
     #[serde(rename = "timeout_sec")]
     #[schemars(with = "Option<Limit>")]
     pub timeout: Option<Duration>,

@@ -8,13 +8,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::config::at::At;
-use crate::config::layers::{self, Answer, CallPath};
+use crate::config::layers::{self, AnswerKeys};
 use crate::config::measured::{self, Retrieval};
-use crate::config::vocabulary::{
+use crate::config::{GraderSpec, IosTestOptions, PrivacyOptions, TestsSpec, Twin, twins};
+use crate::layers::{CostSpec, PathSpec};
+use crate::model::vocabulary::{
     AnyPath, Command, Filled, Glob, Inside, Limit, Listed, Map, Variable, Word,
 };
-use crate::config::{GraderSpec, IosTestOptions, PrivacyOptions, TestsSpec, Twin, twins};
-use crate::layers::CostSpec;
 
 /// What judges the result.
 #[derive(Deserialize, JsonSchema)]
@@ -51,7 +51,7 @@ pub(super) enum Grader {
         #[serde(flatten)]
         tree: Tree,
     },
-    /// Passes when the tests run and pass; what is absent comes from project.build_params.
+    /// Passes when the tests run and pass; what is absent comes from `project.build_params`.
     IosTestPass {
         #[serde(flatten)]
         options: Box<IosTestOptions>,
@@ -72,9 +72,9 @@ pub(super) enum Grader {
     /// Passes when nothing sensitive is in the answer, the transcript or the diff; its verdict never repeats what leaked.
     Privacy(PrivacyOptions),
     /// Passes when the agent's last answer is as it should be; every check is made and reported.
-    Answer(Box<Answer>),
+    Answer(Box<AnswerKeys>),
     /// Warns when the calls of tools are not as they should be, and fails when a forbidden one was made.
-    Path(Box<CallPath>),
+    Path(Box<PathSpec>),
     /// Warns when a trial took more than it should.
     Budget(CostSpec),
 }
@@ -98,7 +98,7 @@ pub(super) struct CommandGrader {
     /// Exit code that passes.
     #[schemars(with = "u32", range(max = 255), extend("default" = 0))]
     expected_exit: i32,
-    /// Limit, instead of suite.grader_timeout_sec.
+    /// Limit, instead of `suite.grader_timeout_sec`.
     #[schemars(with = "Option<Limit>")]
     timeout_sec: Option<Duration>,
     /// Text that standard output and error together must hold.

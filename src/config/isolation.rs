@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::config::at::At;
-use crate::config::vocabulary::{AnyPath, Word};
 use crate::model::Isolation;
+use crate::model::vocabulary::{AnyPath, Word};
 
 /// `isolation` and what belongs to it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
@@ -34,7 +34,7 @@ struct IsolationKeys {
     /// What keeps the processes of a trial.
     #[schemars(extend("default" = "auto"))]
     isolation: Level,
-    /// At level external: words before every command line of a trial, with {WORKDIR} and {SUITE} filled in.
+    /// At level external: words before every command line of a trial, with `{WORKDIR}` and `{SUITE}` filled in.
     #[serde(default)]
     #[schemars(with = "Vec<Word>")]
     isolation_wrapper: Vec<String>,

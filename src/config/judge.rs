@@ -8,11 +8,11 @@ use serde::Deserialize;
 
 use crate::config::PriceTable;
 use crate::config::at::At;
-use crate::config::vocabulary::{
-    AnyPath, Argv, Filled, Limit, Listed, MessageKib, Pause, VariableRule, Word,
-};
 use crate::model::Pricing;
 use crate::model::host::HostRule;
+use crate::model::vocabulary::{
+    AnyPath, Argv, Filled, Limit, Listed, MessageKib, Pause, VariableRule, Word,
+};
 
 /// Who judges answers by a rubric, where a task asks for that. Nobody is asked unless all other checks of the answer hold.
 #[derive(Deserialize, JsonSchema)]
@@ -96,7 +96,7 @@ pub enum ReplayMode {
 enum Judge {
     /// A model behind Anthropic's Messages API.
     Anthropic(Server),
-    /// A model behind a chat completions API as OpenAI's.
+    /// A model behind a chat completions API as `OpenAI`'s.
     Openai(Server),
     /// Any program: it reads the prompt on standard input and prints its reply as one JSON object.
     Command {
@@ -110,7 +110,7 @@ enum Judge {
         #[serde(default)]
         #[schemars(with = "Vec<VariableRule>")]
         env_pass: Vec<String>,
-        /// Most that one call can cost; needed where max_cost_usd is set.
+        /// Most that one call can cost; needed where `max_cost_usd` is set.
         max_call_usd: Option<f64>,
     },
 }
@@ -121,10 +121,10 @@ struct Server {
     /// The model, with its full version: a name that moves makes figures that cannot be repeated.
     #[schemars(with = "Word")]
     model: String,
-    /// Another server that speaks it; https://api.anthropic.com or https://api.openai.com/v1 without one.
+    /// Another server that speaks it; `https://api.anthropic.com` or `https://api.openai.com/v1` without one.
     #[schemars(with = "Option<Filled>")]
     base_url: Option<String>,
-    /// The variable that holds the key; ANTHROPIC_API_KEY or OPENAI_API_KEY without one, and none at all with a base_url.
+    /// The variable that holds the key; `ANTHROPIC_API_KEY` or `OPENAI_API_KEY` without one, and none at all with a `base_url`.
     #[schemars(with = "Option<VariableRule>")]
     api_key_env: Option<String>,
     /// Most tokens of a reply, thinking included.
@@ -199,9 +199,20 @@ pub struct Endpoint {
     pub temperature: Option<f64>,
 }
 
-/// Where a provider's own server is, and the variable of its key.
-const ANTHROPIC: (&str, &str) = ("https://api.anthropic.com", "ANTHROPIC_API_KEY");
-const OPENAI: (&str, &str) = ("https://api.openai.com/v1", "OPENAI_API_KEY");
+/// A provider's own server.
+struct Own {
+    url: &'static str,
+    key_variable: &'static str,
+}
+
+const ANTHROPIC: Own = Own {
+    url: "https://api.anthropic.com",
+    key_variable: "ANTHROPIC_API_KEY",
+};
+const OPENAI: Own = Own {
+    url: "https://api.openai.com/v1",
+    key_variable: "OPENAI_API_KEY",
+};
 
 /// The judges as they are asked.
 pub(super) fn judge(keys: JudgeKeys, at: &At<'_>, prices: &PriceTable) -> JudgeSettings {
@@ -239,13 +250,11 @@ pub(super) fn judge(keys: JudgeKeys, at: &At<'_>, prices: &PriceTable) -> JudgeS
 fn spec(judge: Judge, at: &At<'_>, prices: &PriceTable) -> JudgeSpec {
     let (provider, model) = match judge {
         Judge::Anthropic(server) => {
-            let model = server.model.clone();
-            let endpoint = endpoint(ANTHROPIC, server, &at.key("base_url"));
+            let (endpoint, model) = endpoint(&ANTHROPIC, server, at);
             (JudgeProvider::Anthropic(endpoint), Some(model))
         }
         Judge::Openai(server) => {
-            let model = server.model.clone();
-            let endpoint = endpoint(OPENAI, server, &at.key("base_url"));
+            let (endpoint, model) = endpoint(&OPENAI, server, at);
             (JudgeProvider::OpenAi(endpoint), Some(model))
         }
         Judge::Command {
@@ -270,26 +279,29 @@ fn spec(judge: Judge, at: &At<'_>, prices: &PriceTable) -> JudgeSpec {
     }
 }
 
-/// A key goes to the provider's own server or where its variable is named beside the server, and nowhere else.
-fn endpoint((own_url, own_variable): (&str, &str), server: Server, at: &At<'_>) -> Endpoint {
+/// The server and its model. A key goes to the provider's own server or where its variable is named beside the server, and
+/// nowhere else.
+fn endpoint(own: &Own, server: Server, at: &At<'_>) -> (Endpoint, String) {
     let is_own = server.base_url.is_none();
-    let base_url = server.base_url.unwrap_or_else(|| own_url.to_owned());
+    let base_url = server.base_url.unwrap_or_else(|| own.url.to_owned());
     let base_url = base_url.trim_end_matches('/').to_owned();
-    let own_variable = is_own.then(|| own_variable.to_owned());
+    let own_variable = is_own.then(|| own.key_variable.to_owned());
     let key_variable = server.api_key_env.or(own_variable);
+    let at = at.key("base_url");
     if let Some(problem) = url_problem(&base_url) {
         at.error(problem)
             .hint("write it as https://HOST[:PORT][/PATH]");
     } else if key_variable.is_some() && base_url.starts_with("http://") && !is_loopback(&base_url) {
         at.warning("sends a key without encryption");
     }
-    Endpoint {
+    let endpoint = Endpoint {
         base_url,
         is_own,
         key_variable,
         max_output_tokens: server.max_output_tokens,
         temperature: server.temperature,
-    }
+    };
+    (endpoint, server.model)
 }
 
 fn url_problem(url: &str) -> Option<&'static str> {

@@ -10,28 +10,28 @@ use crate::config::GraderSpec;
 use crate::config::at::At;
 use crate::config::node::{Entry, Node, Value, quoted};
 use crate::config::problem::Place;
-use crate::config::vocabulary::{AnyPath, Anything, Filled, Glob, Listed, Word};
 use crate::config::walk;
 use crate::layers::{
-    AnswerSchema, CallPattern, CorrectnessSpec, CostSpec, JudgeCheck, JudgeKind, MatchMode, Panel,
-    PathRule, PathSpec, Pattern, Similarity, Threshold,
+    AnswerSchema, CorrectnessSpec, CostSpec, JudgeCheck, JudgeKind, Panel, PathSpec, Pattern,
+    Threshold,
 };
+use crate::model::vocabulary::{AnyPath, AnyPattern, Anything, Filled, Listed, Word};
 
 /// What is asked of a trial's answer, its path of tool calls and its bill: the short way to write the graders answer, path
 /// and budget.
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Expect {
     /// The grader answer.
-    answer: Option<Answer>,
+    answer: Option<AnswerKeys>,
     /// The grader path.
-    path: Option<CallPath>,
+    path: Option<PathSpec>,
     /// The grader budget.
     budget: Option<CostSpec>,
 }
 
 /// Passes when the agent's last answer is as it should be; every check is made and reported.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Answer {
+pub(super) struct AnswerKeys {
     /// Texts that are all in it, letter case aside.
     expected_in_answer: Option<Vec<String>>,
     /// Texts of which one is in it, letter case aside.
@@ -41,6 +41,7 @@ pub(super) struct Answer {
     /// What it is, white space around both aside.
     exact_match: Option<String>,
     /// A pattern of Python's re that is found in it.
+    #[schemars(with = "Option<AnyPattern>")]
     regex_match: Option<String>,
     /// A JSON Schema that it holds to as a whole.
     #[schemars(with = "Option<Anything>")]
@@ -48,7 +49,7 @@ pub(super) struct Answer {
     /// Rubrics that a judge scores from 1 to 5, once all checks above hold.
     #[serde(default)]
     llm_judge: Listed<Rubric>,
-    /// A rubric of safety, asked after llm_judge.
+    /// A rubric of safety, asked after `llm_judge`.
     safety_check: Option<Rubric>,
     /// A rubric of grounding, asked last.
     hallucination_check: Option<Rubric>,
@@ -78,70 +79,11 @@ struct Rubric {
     context_file: Option<PathBuf>,
 }
 
-/// Warns when the calls of tools are not as they should be, and fails when a forbidden one was made.
-#[derive(Deserialize, JsonSchema)]
-pub(super) struct CallPath {
-    /// Most calls of tools; 0 for none at all.
-    #[schemars(range(max = 1_000_000_000_000_000_u64))]
-    max_tool_calls: Option<u64>,
-    /// Tools that must not be used; one that is fails the trial.
-    #[serde(default)]
-    #[schemars(with = "Vec<Word>")]
-    forbidden_tools: Vec<String>,
-    /// Calls that must not be made, by their arguments; one that is fails the trial.
-    #[serde(default)]
-    forbidden_calls: Listed<ForbiddenCall>,
-    /// Tools that should be used.
-    #[schemars(with = "Option<Vec<Word>>")]
-    expected_tools: Option<Vec<String>>,
-    /// Least share of the expected tools that was used; 1 once tools are expected.
-    #[schemars(range(min = 0, max = 1))]
-    min_tool_recall: Option<f64>,
-    /// Least share of the used tools that was expected.
-    #[schemars(range(min = 0, max = 1))]
-    min_tool_precision: Option<f64>,
-    /// Least similarity with the reference: expected_tool_sequence, else the baseline.
-    #[schemars(range(min = 0, max = 1))]
-    min_sequence_similarity: Option<f64>,
-    /// How similarity is measured.
-    #[schemars(extend("default" = "lcs"))]
-    similarity: Similarity,
-    /// Most calls of the same tool as right before, whatever their arguments.
-    #[schemars(range(min = 1, max = 1_000_000_000_000_000_u64), extend("default" = PathSpec::MAX_LOOPS))]
-    max_loops: u64,
-    /// Most calls of the same tool with the same arguments as right before.
-    #[schemars(range(max = 1_000_000_000_000_000_u64))]
-    max_loops_same_args: Option<u64>,
-    /// The tools that should be called, in order.
-    #[schemars(with = "Option<Vec<Word>>")]
-    expected_tool_sequence: Option<Vec<String>>,
-    /// What the used tools are held to, told from the side of the reference.
-    #[schemars(extend("default" = "subset"))]
-    match_mode: MatchMode,
-}
-
-/// A call that must not be made: one that all of these keys fit.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
-struct ForbiddenCall {
-    /// Name of the tool; a * stands for any letters.
-    #[schemars(with = "Option<Filled>")]
-    tool: Option<String>,
-    /// Words that a command in a call of a shell begins with.
-    #[schemars(with = "Option<Filled>")]
-    command: Option<String>,
-    /// Pattern for a path in its arguments; at any depth unless it begins with /.
-    #[schemars(with = "Option<Glob>")]
-    path: Option<String>,
-    /// A pattern of Python's re that is found in one of its arguments.
-    #[schemars(with = "Option<Filled>")]
-    pattern: Option<String>,
-}
-
 /// The same as the grader path for traces, which may tell of agents that hand work to each other.
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct TracePath {
     #[serde(flatten)]
-    path: CallPath,
+    path: PathSpec,
     /// An agent that work should be handed to.
     #[schemars(with = "Option<Filled>")]
     expected_handoff: Option<String>,
@@ -236,7 +178,7 @@ fn placed(node: &Node, place: Place) -> Node {
 }
 
 /// What is asked of an answer.
-pub(super) fn answer(answer: Answer, at: &At<'_>) -> CorrectnessSpec {
+pub(super) fn answer(answer: AnswerKeys, at: &At<'_>) -> CorrectnessSpec {
     for key in [
         "expected_in_answer",
         "any_expected_in_answer",
@@ -259,8 +201,9 @@ pub(super) fn answer(answer: Answer, at: &At<'_>) -> CorrectnessSpec {
             .hint("the draft is 2020-12 unless $schema names another; nothing is fetched");
         None
     });
+    let pattern = answer.regex_match.as_deref();
     CorrectnessSpec {
-        pattern: pattern(answer.regex_match.as_deref(), &at.key("regex_match")),
+        pattern: pattern.and_then(|written| Pattern::new(written).ok()),
         schema,
         judges: judges(&answer, at),
         panel: Panel::default(),
@@ -273,7 +216,7 @@ pub(super) fn answer(answer: Answer, at: &At<'_>) -> CorrectnessSpec {
 }
 
 /// Says so where a text that must be there holds one that must not.
-fn contradiction(answer: &Answer, forbidden: &At<'_>) {
+fn contradiction(answer: &AnswerKeys, forbidden: &At<'_>) {
     for (index, term) in answer.not_in_answer.iter().flatten().enumerate() {
         let lowered = term.to_lowercase();
         let holds = |it: &&String| !term.is_empty() && it.to_lowercase().contains(&lowered);
@@ -288,15 +231,7 @@ fn contradiction(answer: &Answer, forbidden: &At<'_>) {
     }
 }
 
-fn pattern(written: Option<&str>, at: &At<'_>) -> Option<Pattern> {
-    let refused = |why: &String| {
-        at.error(format!("is no pattern: {why}"))
-            .hint("the syntax is that of Python's re; quote it in single quotes");
-    };
-    Pattern::new(written?).inspect_err(refused).ok()
-}
-
-fn judges(answer: &Answer, at: &At<'_>) -> Vec<JudgeCheck> {
+fn judges(answer: &AnswerKeys, at: &At<'_>) -> Vec<JudgeCheck> {
     let list = at.key(JudgeKind::Rubric.key());
     let rubrics = answer.llm_judge.readable();
     let rubrics = rubrics.map(|(index, rubric)| (JudgeKind::Rubric, rubric, list.item(index)));
@@ -306,11 +241,11 @@ fn judges(answer: &Answer, at: &At<'_>) -> Vec<JudgeCheck> {
     rubrics
         .chain(safety)
         .chain(grounding)
-        .map(|(kind, rubric, at)| judge((kind, rubric), &at))
+        .map(|(kind, rubric, at)| judge(kind, rubric, &at))
         .collect()
 }
 
-fn judge((kind, rubric): (JudgeKind, &Rubric), at: &At<'_>) -> JudgeCheck {
+fn judge(kind: JudgeKind, rubric: &Rubric, at: &At<'_>) -> JudgeCheck {
     let context = rubric.context_file.as_ref();
     let examples = rubric.few_shot_examples.iter().flatten();
     JudgeCheck {
@@ -335,7 +270,7 @@ pub(super) fn trace_path(path: TracePath, at: &At<'_>) -> PathSpec {
 }
 
 /// What is asked of a path.
-pub(super) fn call_path(path: CallPath, at: &At<'_>) -> PathSpec {
+pub(super) fn call_path(path: PathSpec, at: &At<'_>) -> PathSpec {
     for key in ["expected_tools", "expected_tool_sequence"] {
         for item in at.key(key).items() {
             let tool = item.word().unwrap_or_default();
@@ -346,43 +281,14 @@ pub(super) fn call_path(path: CallPath, at: &At<'_>) -> PathSpec {
             }
         }
     }
-    let forbidden = at.key("forbidden_calls");
-    let calls = path.forbidden_calls.readable();
-    let calls = calls.map(|(index, call)| forbidden_call(call, &forbidden.item(index)));
-    PathSpec {
-        max_tool_calls: path.max_tool_calls,
-        forbidden_calls: calls.collect(),
-        forbidden_tools: path.forbidden_tools,
-        expected_tools: path.expected_tools,
-        min_tool_recall: path.min_tool_recall,
-        min_tool_precision: path.min_tool_precision,
-        min_sequence_similarity: path.min_sequence_similarity,
-        similarity: path.similarity,
-        max_loops: path.max_loops,
-        max_loops_same_args: path.max_loops_same_args,
-        expected_tool_sequence: path.expected_tool_sequence,
-        match_mode: path.match_mode,
-        ..PathSpec::default()
+    for call in at.key("forbidden_calls").items() {
+        if !call.has_any(&["tool", "command", "path", "pattern"]) {
+            call.missing("command")
+                .error("is missing, as are the others")
+                .hint("say what is forbidden: tool, command, path or pattern");
+        }
     }
-}
-
-fn forbidden_call(call: &ForbiddenCall, at: &At<'_>) -> CallPattern {
-    let command = call.command.as_deref().unwrap_or_default();
-    let command = shell_words::split(command).unwrap_or_else(|_| {
-        at.key("command").error("has a quote that is not closed");
-        Vec::new()
-    });
-    if !at.has_any(&["tool", "command", "path", "pattern"]) {
-        at.missing("command")
-            .error("is missing, as are the others")
-            .hint("say what is forbidden: tool, command, path or pattern");
-    }
-    CallPattern {
-        tool: call.tool.clone(),
-        command,
-        path: call.path.as_ref().and_then(|glob| PathRule::new(glob).ok()),
-        pattern: pattern(call.pattern.as_deref(), &at.key("pattern")),
-    }
+    path
 }
 
 /// What is asked of a bill.

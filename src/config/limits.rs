@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::config::vocabulary::{LineKib, Mib, Most, MostMib};
+use crate::model::vocabulary::{LineKib, Mib, Most, MostMib};
 
 /// What a run may take of the disk, of memory and of money; MiB and KiB are 1024-based, 0 is no limit of these.
 ///

@@ -1,6 +1,5 @@
 //! The doors: files to a suite, or to every problem in them at once.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -21,10 +20,10 @@ use crate::config::scenarios::{Choice, ScenarioKeys, scenarios};
 use crate::config::settings::{self, ProjectKeys, SuiteKeys};
 use crate::config::tasks::{TasksFile, hex, task, warn_of_no_graders};
 use crate::config::unjudged::unjudged;
-use crate::config::vocabulary::Listed;
 use crate::config::{
     Asked, McpSettings, Problem, ProjectSource, Suite, TaskSpec, asked, source, tree, walk,
 };
+use crate::model::vocabulary::Listed;
 
 /// Which files make a suite.
 #[derive(Debug, Clone, Copy)]
@@ -99,7 +98,7 @@ pub(super) struct ConfigFile {
     /// The agents, one entry each.
     #[schemars(with = "Listed<AgentKeys>", length(min = 1))]
     agents: Option<Listed<AgentKeys>>,
-    /// Scenarios beside the built-in ones (shell_unprimed, shell_primed, mcp_unprimed, mcp_unprimed_v2); an entry with the id
+    /// Scenarios beside the built-in ones (`shell_unprimed`, `shell_primed`, `mcp_unprimed`, `mcp_unprimed_v2`); an entry with the id
     /// of a built-in one changes it.
     #[serde(default)]
     scenarios: Listed<ScenarioKeys>,
@@ -123,12 +122,7 @@ pub fn load_bytes(input: &LoadBytes<'_>) -> Result<Suite, Problems> {
     let opened = |file: &Path, bytes: Option<&[u8]>| {
         let mut report = Report::new(file);
         let root = bytes.and_then(|bytes| parsed(bytes, &mut report));
-        let reading = Reading {
-            base: &base,
-            checked: request.check_files,
-            report: RefCell::new(report),
-        };
-        (root, reading)
+        (root, Reading::new(&base, request.check_files, report))
     };
     let (config_root, config_file) = opened(request.config, Some(input.config));
     let (tasks_root, tasks_file) = opened(request.tasks, input.tasks);
@@ -309,11 +303,7 @@ pub(super) fn defaults_of(path: &Path, base: &Base) -> Result<Option<Node>, Prob
     let bytes = read(path, "it lies beside the tasks").map_err(Report::into_problems)?;
     let mut report = Report::new(path);
     let root = parsed(&bytes, &mut report);
-    let reading = Reading {
-        base,
-        checked: true,
-        report: RefCell::new(report),
-    };
+    let reading = Reading::new(base, true, report);
     let at = At::root(root.as_ref(), &reading);
     let at = at.key("suite").key("defaults");
     walk::read::<Expect>(&at);

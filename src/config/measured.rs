@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::config::at::At;
-use crate::config::vocabulary::{AnyPath, Filled, Inside, Word};
+use crate::model::vocabulary::{AnyPath, Filled, Inside, Word};
 
 /// Options of `retrieval`: the answer is a ranking.
 #[derive(Debug, Clone, PartialEq)]

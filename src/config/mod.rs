@@ -7,11 +7,13 @@ mod at;
 mod budget;
 mod built_in;
 mod filter;
+mod forms;
 mod grader_spec;
 mod graders;
 mod ids;
 mod isolation;
 mod judge;
+mod keys;
 mod layers;
 mod limits;
 mod load;
@@ -24,6 +26,7 @@ mod prices;
 mod problem;
 mod protected;
 mod retries;
+mod run_settings;
 mod scalar;
 mod scalars;
 mod scenarios;
@@ -42,7 +45,6 @@ mod tree;
 mod twins;
 mod unjudged;
 mod variable_rule;
-mod vocabulary;
 mod walk;
 
 pub use agent_spec::{AgentKind, AgentSpec, PromptVia, ReplaySpec};
@@ -58,11 +60,9 @@ pub use prices::{PriceSource, PriceTable, shipped_date};
 pub use problem::{Place, Problem, Problems, Severity};
 pub use protected::{TEST_CONFIG, TestConfig};
 pub use retries::RetrySettings;
+pub use run_settings::{CcusagePackage, PlanMode, Settings, TranscriptMode};
 pub use schemas::{schema_config, schema_tasks};
-pub use suite::{
-    BuildParams, CcusagePackage, LeftOut, PlanMode, Project, ProjectSource, Settings, Simulators,
-    Suite, TranscriptMode,
-};
+pub use suite::{BuildParams, LeftOut, Project, ProjectSource, Simulators, Suite};
 pub use task_spec::{MCP_TOOL_LOG, McpSettings, ScenarioSpec, TaskKind, TaskSpec};
 pub use traces::{TraceQuery, TraceSpec, load_trace_spec};
 pub use variable_rule::names_variable;

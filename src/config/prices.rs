@@ -1,6 +1,5 @@
 //! What models cost: `prices:` of the config, then a dated table that is shipped. A model in neither has no price.
 
-use std::cell::RefCell;
 use std::path::Path;
 use std::sync::LazyLock;
 
@@ -11,9 +10,9 @@ use serde_yaml::Mapping;
 use crate::config::at::{At, Reading};
 use crate::config::paths::Base;
 use crate::config::problem::Report;
-use crate::config::vocabulary::{Map, Model};
 use crate::config::{tree, walk};
 use crate::model::Pricing;
+use crate::model::vocabulary::{Map, Model};
 
 /// A price above this per million tokens was surely meant otherwise.
 const HIGHEST_LIKELY_PRICE: f64 = 10_000.0;
@@ -117,7 +116,7 @@ struct Price {
     cached_input: Option<f64>,
     /// Input written to a cache that lives five minutes; as input where it is not given.
     cache_write_5m: Option<f64>,
-    /// Input written to a cache that lives an hour; as cache_write_5m where it is not given.
+    /// Input written to a cache that lives an hour; as `cache_write_5m` where it is not given.
     cache_write_1h: Option<f64>,
     /// The prices are those of requests with up to so many tokens of input, cached ones included: longer ones cost more.
     #[schemars(range(min = 1, max = 1_000_000_000))]
@@ -204,11 +203,8 @@ struct Shipped {
 static TABLE: LazyLock<Shipped> = LazyLock::new(|| {
     let mut report = Report::new(Path::new("prices.yaml"));
     let root = tree::read(include_str!("prices.yaml"), &mut report);
-    let reading = Reading {
-        base: &Base::of(Path::new("prices.yaml")),
-        checked: false,
-        report: RefCell::new(report),
-    };
+    let base = Base::of(Path::new("prices.yaml"));
+    let reading = Reading::new(&base, false, report);
     let at = At::root(root.as_ref(), &reading);
     let shipped = walk::read::<ShippedKeys>(&at).map(|keys| Shipped {
         date: keys.date,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::config::vocabulary::{Pause, Seconds};
+use crate::model::vocabulary::{Pause, Seconds};
 
 /// How often and when a trial is tried again that something else than the agent decided: a limit or an overload of the
 /// provider, a failed login, no network, an agent that never said anything, a simulator.

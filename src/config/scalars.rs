@@ -5,10 +5,13 @@ use std::time::Duration;
 use serde_json::Value as Json;
 use serde_yaml::{Mapping, Value as Yaml};
 
+use crate::config::forms::of_type;
+use crate::config::keys::Words;
 use crate::config::node::{Node, Scalar, Typed, Value, quoted};
 use crate::config::paths::inside_problem;
 use crate::config::scalar::is_unambiguous;
-use crate::config::walk::{Walker, of_type};
+use crate::config::walk::Walker;
+use crate::layers::Pattern;
 use crate::model::check_id;
 use crate::model::host::HostRule;
 
@@ -100,11 +103,11 @@ impl Walker<'_> {
         let Value::Scalar(scalar) = &node.value else {
             return self.not_a_scalar(node, schema, path);
         };
-        if let (Some(words), Typed::Text) = (words(schema), &scalar.typed) {
-            let is_known = words.contains(&scalar.text.as_str());
+        if let (Some(known), Typed::Text) = (words(schema), &scalar.typed) {
+            let is_known = known.contains(&scalar.text.as_str());
             if !is_known {
                 let noun = path.rsplit('.').next().unwrap_or(path);
-                self.unknown_word(node, (noun, &words), path);
+                self.unknown_word(node, &Words { noun, known }, path);
             }
             return is_known.then(|| scalar.text.as_str().into());
         }
@@ -151,7 +154,8 @@ fn read(node: &Node, scalar: &Scalar, schema: &'static Json) -> Result<Yaml, Fau
         }
         _ if of_type(schema, "integer") => return whole(node, schema),
         _ if of_type(schema, "number") => return number(node, schema),
-        _ if is_text => text(&scalar.text, kind)?,
+        Some("a command line") if is_text => return command_line(&scalar.text),
+        _ if is_text => text(&scalar.text, schema)?,
         _ => {
             let fault = Fault::wrong(node, schema);
             let is_any = words(schema).is_none();
@@ -170,10 +174,11 @@ fn is_switch(scalar: &Scalar) -> bool {
 }
 
 /// Text whose type is right.
-fn text(text: &str, kind: Option<&str>) -> Result<(), Fault> {
-    let Some(kind) = kind else {
+fn text(text: &str, schema: &'static Json) -> Result<(), Fault> {
+    let Some(kind) = schema["x-is"].as_str() else {
         return Ok(());
     };
+    let may_be_blank = kind == "a pattern" && schema["pattern"].is_null();
     let shown = quoted(text);
     let fault = match kind {
         "an id" => {
@@ -182,7 +187,14 @@ fn text(text: &str, kind: Option<&str>) -> Result<(), Fault> {
             };
             Fault::new(format!("the id {shown} {problem}")).hint(ID_HINT)
         }
-        _ if text.trim().is_empty() => Fault::new("must not be blank"),
+        _ if text.trim().is_empty() && !may_be_blank => Fault::new("must not be blank"),
+        "a pattern" => {
+            let Err(why) = Pattern::new(text) else {
+                return Ok(());
+            };
+            Fault::new(format!("is no pattern: {why}"))
+                .hint("the syntax is that of Python's re; quote it in single quotes")
+        }
         "a relative path" => {
             let Some(problem) = inside_problem(text) else {
                 return Ok(());
@@ -212,6 +224,15 @@ fn text(text: &str, kind: Option<&str>) -> Result<(), Fault> {
         _ => return Ok(()),
     };
     Err(fault)
+}
+
+fn command_line(text: &str) -> Result<Yaml, Fault> {
+    if text.trim().is_empty() {
+        return Err(Fault::new("must not be blank"));
+    }
+    let words = shell_words::split(text);
+    let words = words.map_err(|_| Fault::new("has a quote that is not closed"))?;
+    Ok(Yaml::from_iter(words))
 }
 
 fn word(node: &Node, scalar: &Scalar) -> Result<(), Fault> {

@@ -10,9 +10,9 @@ use crate::config::at::At;
 use crate::config::built_in::{BUILT_IN, BuiltIn, built_in_ids, plain, reason_against};
 use crate::config::mcp_paths;
 use crate::config::problem::did_you_mean;
-use crate::config::vocabulary::{AnyPath, Host, Id, Inside, Listed, Map, Variable, Word};
 use crate::config::{AgentKind, LeftOut, ScenarioSpec};
 use crate::model::host::HostRule;
+use crate::model::vocabulary::{AnyPath, Host, Id, Inside, Listed, Map, Variable, Word};
 use crate::model::{Network, ScenarioId};
 
 /// What `scenarios:` and the built-in ones amount to.
@@ -47,7 +47,7 @@ pub(super) struct ScenarioKeys {
     /// Files or folders laid into the workspace.
     #[serde(default)]
     files: Listed<LaidFile>,
-    /// Further arguments, put where {EXTRA_ARGS} is: a list for every agent, or a mapping from a kind of agent to a list.
+    /// Further arguments, put where `{EXTRA_ARGS}` is: a list for every agent, or a mapping from a kind of agent to a list.
     #[schemars(extend("default" = []))]
     agent_args: AgentArgs,
     /// Further environment of the agent.
@@ -109,7 +109,7 @@ pub(super) fn scenarios(entries: &Listed<ScenarioKeys>, choice: &Choice<'_, '_>)
         ) {
             (Some((entry, at)), _) => {
                 let start = plain(built_in, base);
-                known.push(scenario(Some(start), (entry, &at)));
+                known.push(scenario(Some(&start), entry, &at));
             }
             (None, None) => known.push(plain(built_in, base)),
             (None, Some(reason)) => left_out.push(LeftOut {
@@ -120,7 +120,7 @@ pub(super) fn scenarios(entries: &Listed<ScenarioKeys>, choice: &Choice<'_, '_>)
     }
     for (index, entry) in entries.readable() {
         if built_in_ids().all(|id| id != entry.id.as_str()) {
-            known.push(scenario(None, (entry, &list.item(index))));
+            known.push(scenario(None, entry, &list.item(index)));
         }
     }
     for scenario in &mut known {
@@ -157,8 +157,8 @@ fn warn_of_absence(left_out: &[LeftOut], at: &At<'_>) {
 }
 
 /// One entry of `scenarios:`; what it leaves out is as in the built-in scenario that it changes.
-fn scenario(start: Option<ScenarioSpec>, (keys, at): (&ScenarioKeys, &At<'_>)) -> ScenarioSpec {
-    let inherited = |name: &str| start.as_ref().filter(|_| !at.key(name).is_written());
+fn scenario(start: Option<&ScenarioSpec>, keys: &ScenarioKeys, at: &At<'_>) -> ScenarioSpec {
+    let inherited = |name: &str| start.filter(|_| !at.key(name).is_written());
     let written = keys
         .mcp_config
         .as_ref()

@@ -11,10 +11,10 @@ use crate::config::at::At;
 use crate::config::isolation::find_lent;
 use crate::config::layers::Expect;
 use crate::config::paths::Base;
-use crate::config::vocabulary::{AnyPath, Filled, Id, Word};
 use crate::config::{
     BuildParams, MCP_TOOL_LOG, McpSettings, Project, ProjectSource, Settings, Simulators,
 };
+use crate::model::vocabulary::{AnyPath, Filled, Id, Word};
 
 /// Run-level settings.
 #[derive(Deserialize, JsonSchema)]
@@ -37,7 +37,7 @@ pub(super) struct SuiteKeys {
     _defaults: Option<IgnoredAny>,
 }
 
-/// What the agents work on: exactly one of repo_path and template.
+/// What the agents work on: exactly one of `repo_path` and template.
 #[derive(Deserialize, JsonSchema)]
 #[schemars(extend("oneOf" = [
     {"required": ["repo_path"], "properties": {"repo_path": {"not": {"type": "null"}}}},
@@ -59,7 +59,7 @@ pub(super) struct ProjectKeys {
     /// Simulator of Apple projects.
     #[schemars(with = "Option<Filled>")]
     simulator_name: Option<String>,
-    /// Simulators that trials get, each one trial's at any time: a list of ids or names, or per_trial for a copy of the named
+    /// Simulators that trials get, each one trial's at any time: a list of ids or names, or `per_trial` for a copy of the named
     /// one.
     simulators: Option<SimulatorKeys>,
     /// Build parameters: used by graders, and listed in primed prompts only.
@@ -98,7 +98,7 @@ struct BuildKeys {
     /// Build configuration.
     #[schemars(with = "Option<Word>")]
     configuration: Option<String>,
-    /// Simulator, instead of project.simulator_name.
+    /// Simulator, instead of `project.simulator_name`.
     #[schemars(with = "Option<Word>")]
     simulator_name: Option<String>,
     /// Destination of xcodebuild.
@@ -107,10 +107,10 @@ struct BuildKeys {
     /// Simulator by its id.
     #[schemars(with = "Option<Word>")]
     simulator_udid: Option<String>,
-    /// The same as simulator_udid.
+    /// The same as `simulator_udid`.
     #[schemars(with = "Option<Word>")]
     simulator_id: Option<String>,
-    /// The same as simulator_udid.
+    /// The same as `simulator_udid`.
     #[schemars(with = "Option<Word>")]
     udid: Option<String>,
     #[serde(flatten)]

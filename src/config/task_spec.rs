@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::config::vocabulary::{Map, Variable, Word};
 use crate::config::{AgentKind, GraderSpec};
 use crate::model::host::HostRule;
+use crate::model::vocabulary::{Map, Variable, Word};
 use crate::model::{Network, ScenarioId, TaskId};
 
 /// A scenario: nothing but a named treatment.
@@ -45,7 +45,7 @@ pub struct ScenarioSpec {
 /// The MCP server of the built-in MCP scenarios.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 pub struct McpSettings {
-    /// Whether the built-in MCP scenarios apply; they need mcp_configs/ beside the config.
+    /// Whether the built-in MCP scenarios apply; they need `mcp_configs/` beside the config.
     #[serde(default)]
     pub enabled: bool,
     /// Program and arguments that start the server before an MCP trial.
@@ -56,7 +56,7 @@ pub struct McpSettings {
     #[serde(default)]
     #[schemars(with = "Vec<Word>")]
     pub stop_command: Vec<String>,
-    /// Environment of the server; EVAL_MCP_TOOL_LOG may name a JSONL that it writes, with {RUN_ID} in it; a relative path
+    /// Environment of the server; `EVAL_MCP_TOOL_LOG` may name a JSONL that it writes, with `{RUN_ID}` in it; a relative path
     /// starts from the folder of the config.
     #[serde(default)]
     #[schemars(with = "Map<Variable, Word>")]

@@ -12,9 +12,9 @@ use crate::config::graders::{Grader, graders};
 use crate::config::layers::{self, Expect};
 use crate::config::node::Node;
 use crate::config::scenarios::{LaidFile, laid_files};
-use crate::config::vocabulary::{AnyPath, Command, Filled, Glob, Host, Id, Listed};
 use crate::config::{GraderSpec, TaskKind, TaskSpec};
 use crate::model::host::HostRule;
+use crate::model::vocabulary::{AnyPath, Command, Filled, Glob, Host, Id, Listed};
 use crate::model::{Network, TaskId};
 
 /// The tasks of a suite.
@@ -71,7 +71,7 @@ pub(super) struct TaskKeys {
     #[schemars(with = "Vec<Glob>")]
     carry: Vec<String>,
     /// Patterns for paths that are put back as they were before graders run; a change of one breaks a rule. New files there
-    /// are left behind, unless every grader has a twin. What forbidden_globs name is always protected. By default
+    /// are left behind, unless every grader has a twin. What `forbidden_globs` name is always protected. By default
     /// configuration of test runners, such as conftest.py, jest.config.js or build.rs; [] for none.
     #[schemars(with = "Option<Vec<Glob>>")]
     protected: Option<Vec<String>>,

@@ -1,6 +1,5 @@
 //! Specs that recorded traces are held to: AgentCI's, a tasks file, or the three layers alone.
 
-use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
@@ -8,15 +7,16 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use crate::config::at::{At, Reading};
-use crate::config::layers::{Answer, Expect, TracePath};
+use crate::config::keys::join;
+use crate::config::layers::{AnswerKeys, Expect, TracePath};
 use crate::config::load::{as_tasks, defaults_of, parsed, read, sha256, tasks};
 use crate::config::node::{Entry, Node, Value};
 use crate::config::paths::Base;
 use crate::config::problem::{Place, Problem, Problems, Report};
-use crate::config::vocabulary::{AnyPath, Filled, Listed, Word};
-use crate::config::walk::{self, join};
+use crate::config::walk;
 use crate::config::{GraderSpec, layers};
 use crate::layers::{CorrectnessSpec, CostSpec, Panel};
+use crate::model::vocabulary::{AnyPath, Filled, Listed, Word};
 
 /// What traces of an agent are held to: AgentCI's spec (`agentci_spec.yaml`), as far as recorded traces can be held to it.
 #[derive(Deserialize, JsonSchema)]
@@ -36,12 +36,12 @@ pub(super) struct AgentCi {
     _defaults: Option<IgnoredAny>,
     /// What was asked, and what the trace of it is held to.
     #[schemars(length(min = 1))]
-    queries: Listed<Query>,
+    queries: Listed<QueryKeys>,
 }
 
 /// What was asked, and what the trace of it is held to.
 #[derive(Deserialize, JsonSchema)]
-struct Query {
+struct QueryKeys {
     /// What was asked.
     #[schemars(with = "Filled")]
     query: String,
@@ -60,7 +60,7 @@ struct Query {
 #[derive(Deserialize, JsonSchema)]
 struct Layers {
     /// Layer 1.
-    correctness: Option<Answer>,
+    correctness: Option<AnswerKeys>,
     /// Layer 2.
     path: Option<TracePath>,
     /// Layer 3.
@@ -144,11 +144,7 @@ pub fn load_trace_spec(path: &Path, config: Option<&Path>) -> Result<TraceSpec, 
     } else {
         None
     };
-    let reading = Reading {
-        base: &base,
-        checked: true,
-        report: RefCell::new(report),
-    };
+    let reading = Reading::new(&base, true, report);
     let root = match form {
         Some(Form::AgentCi) => root.map(|root| set_aside(root, &reading)),
         _ => root.map(as_tasks),

@@ -11,9 +11,10 @@ use serde_json::Value as Json;
 use serde_yaml::{Mapping, Value as Yaml};
 
 use crate::config::at::At;
-use crate::config::node::{Entry, Node, Value, quoted};
-use crate::config::problem::{Report, did_you_mean};
-use crate::config::scalars;
+use crate::config::forms::{Form, form, is_of_words, short_form, takes, wanted};
+use crate::config::keys::{Words, is_required, join, keys, required};
+use crate::config::node::{Entry, Node, Value};
+use crate::config::problem::Report;
 use crate::config::schemas::{self, resolved};
 use crate::config::tree;
 
@@ -41,88 +42,8 @@ fn read_into<T: JsonSchema + DeserializeOwned>(at: &At<'_>, report: &mut Report)
     }
 }
 
-/// `outer.key`, the key in quotes where it would read like something else.
-pub(super) fn join(outer: &str, key: &str) -> String {
-    let plain = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || "_-".contains(c));
-    let shown = if plain { key.to_owned() } else { quoted(key) };
-    if outer.is_empty() {
-        shown
-    } else {
-        format!("{outer}.{shown}")
-    }
-}
-
 pub(super) struct Walker<'r> {
     pub(super) report: &'r mut Report,
-}
-
-/// How a schema is built.
-enum Form {
-    /// A mapping with known keys.
-    Object,
-    /// A mapping with free keys.
-    Map,
-    List,
-    /// One of several mappings, by the word under a tag, or that word alone.
-    Tagged(&'static [Json]),
-    /// A mapping, or the value of one of its keys alone.
-    Short(&'static str),
-    /// What stands there decides.
-    Either(&'static [Json]),
-    Scalar,
-}
-
-fn form(schema: &'static Json) -> Form {
-    let list = |key: &str| schema[key].as_array().map(Vec::as_slice);
-    if let Some(key) = schema["x-short"].as_str() {
-        Form::Short(key)
-    } else if schema["properties"].is_object() {
-        Form::Object
-    } else if let Some(variants) = list("oneOf").filter(|all| all[0]["properties"].is_object()) {
-        Form::Tagged(variants)
-    } else if let Some(alternatives) = list("anyOf") {
-        Form::Either(alternatives)
-    } else if of_type(schema, "array") {
-        Form::List
-    } else if of_type(schema, "object") {
-        Form::Map
-    } else {
-        Form::Scalar
-    }
-}
-
-/// Whether values of this type are among what a schema is about.
-pub(super) fn of_type(schema: &Json, name: &str) -> bool {
-    match &schema["type"] {
-        Json::Array(names) => names.iter().any(|it| it == name),
-        kind => kind == name,
-    }
-}
-
-/// What the value must be, for a message.
-pub(super) fn wanted(schema: &'static Json) -> String {
-    let schema = resolved(schema);
-    match form(schema) {
-        Form::Tagged(_) => "a name, or a mapping with `type`".to_owned(),
-        Form::Either(all) => {
-            let all = all.iter().filter(|it| !of_type(it, "null")).map(wanted);
-            all.collect::<Vec<_>>().join(" or ")
-        }
-        Form::Short(key) => format!("{} or a mapping", wanted(short_form(schema, key))),
-        Form::Object | Form::Map => "a mapping".to_owned(),
-        Form::List if is_of_words(schema) => "a list of words".to_owned(),
-        Form::List => "a list".to_owned(),
-        Form::Scalar => scalars::wanted(schema),
-    }
-}
-
-fn is_of_words(schema: &Json) -> bool {
-    schema["items"]["x-is"] == "text or a number"
-}
-
-/// The key that may stand for the mapping.
-fn short_form(schema: &'static Json, key: &str) -> &'static Json {
-    &schema["properties"][key]
 }
 
 impl Walker<'_> {
@@ -130,7 +51,7 @@ impl Walker<'_> {
     pub(super) fn value(&mut self, node: &Node, schema: &'static Json, path: &str) -> Option<Yaml> {
         let schema = resolved(schema);
         match (form(schema), &node.value) {
-            (Form::Tagged(variants), _) => self.tagged(node, (schema, variants), path),
+            (Form::Tagged, _) => self.tagged(node, schema, path),
             (Form::Short(_) | Form::Object, Value::Map(_)) => self.object(node, schema, path),
             (Form::Short(key), Value::Scalar(_)) => {
                 let value = self.value(node, short_form(schema, key), path)?;
@@ -139,7 +60,7 @@ impl Walker<'_> {
                 Some(fields.into())
             }
             (Form::Map, Value::Map(entries)) => Some(self.map(entries, schema, path)),
-            (Form::List, Value::List(items)) => self.list((node, items), schema, path),
+            (Form::List, Value::List(_)) => self.list(node, schema, path),
             (Form::Either(all), _) => {
                 let Some(taken) = all.iter().find(|it| takes(it, node)) else {
                     return self.wrong_type(node, schema, path);
@@ -177,12 +98,8 @@ impl Walker<'_> {
         None
     }
 
-    fn list(
-        &mut self,
-        (node, items): (&Node, &[Node]),
-        schema: &'static Json,
-        path: &str,
-    ) -> Option<Yaml> {
+    fn list(&mut self, node: &Node, schema: &'static Json, path: &str) -> Option<Yaml> {
+        let items = node.list()?;
         let is_short = schema["minItems"].as_u64().unwrap_or(0) > items.len() as u64;
         if is_short {
             self.report.error(node.place, path, "must not be empty");
@@ -260,23 +177,10 @@ impl Walker<'_> {
         }
     }
 
-    fn missing_keys(&mut self, node: &Node, schema: &'static Json, path: &str) {
-        for key in required(schema).filter(|key| node.get(key).is_none()) {
-            let wanted = wanted(&schema["properties"][key]);
-            self.report
-                .error(node.place, &join(path, key), "is missing")
-                .hint(format!("it must be {wanted}"));
-        }
-    }
-
     /// A mapping whose keys depend on the word under the tag, or that word alone.
-    fn tagged(
-        &mut self,
-        node: &Node,
-        (schema, variants): (&'static Json, &'static [Json]),
-        path: &str,
-    ) -> Option<Yaml> {
+    fn tagged(&mut self, node: &Node, schema: &'static Json, path: &str) -> Option<Yaml> {
         const TAG: &str = "type";
+        let variants = schema["oneOf"].as_array()?;
         let words = || {
             variants
                 .iter()
@@ -298,7 +202,8 @@ impl Walker<'_> {
         };
         let Some(variant) = words().position(|it| it == word) else {
             let noun = schema["x-noun"].as_str().unwrap_or(TAG);
-            self.unknown_word(named, (noun, &words().collect::<Vec<_>>()), path);
+            let known = words().collect();
+            self.unknown_word(named, &Words { noun, known }, path);
             return None;
         };
         let alone = Node {
@@ -311,109 +216,5 @@ impl Walker<'_> {
         };
         let whole = node.map().map_or(&alone, |_| node);
         self.object(whole, &variants[variant], path)
-    }
-
-    /// Says that a word is none of those known.
-    pub(super) fn unknown_word(&mut self, node: &Node, (noun, known): (&str, &[&str]), path: &str) {
-        let word = node.text().unwrap_or_default();
-        let meant = did_you_mean(word, known.iter().copied());
-        let message = format!("unknown {noun} {}{meant}", quoted(word));
-        self.report
-            .error(node.place, path, message)
-            .hint(format!("known: {}", known.join(", ")));
-    }
-
-    fn unknown_key(&mut self, entry: &Entry, known: &[&str], path: &str) {
-        if self.report.is_full() {
-            self.report.error(entry.key_place, path, "unknown key");
-            return;
-        }
-        if let Some((_, hint)) = REMOVED.iter().find(|(key, _)| *key == entry.key) {
-            let problem = self
-                .report
-                .error(entry.key_place, path, "is no longer a key");
-            return problem.hint(*hint);
-        }
-        let meant = did_you_mean(&entry.key, known.iter().copied());
-        let is_near = !meant.is_empty();
-        let problem = self
-            .report
-            .error(entry.key_place, path, format!("unknown key{meant}"));
-        match known {
-            _ if is_near => {}
-            [] => problem.hint("no keys are known here"),
-            known => problem.hint(format!("known keys: {}", known.join(", "))),
-        }
-    }
-
-    /// Where free keys are allowed beside known ones, a key next to a known one is worth a word.
-    fn maybe_misspelt(&mut self, entry: &Entry, schema: &'static Json, path: &str) {
-        let written = entry.key.to_lowercase();
-        let mut known = keys(schema).into_iter();
-        let near = known.find(|name| strsim::osa_distance(name, &written) <= 2);
-        if let Some(name) = near.filter(|_| !self.report.is_full()) {
-            let message = format!("is kept as a key of its own (did you mean \"{name}\"?)");
-            self.report.warning(entry.key_place, path, message);
-        }
-    }
-
-    /// Whether a free key is what the schema of the names wants; says why not.
-    fn free_key(&mut self, entry: &Entry, names: &'static Json, path: &str) -> bool {
-        let names = resolved(names);
-        let name = entry.key.as_str();
-        if let Some(words) = scalars::words(names) {
-            let is_known = words.contains(&name);
-            if !is_known {
-                self.unknown_key(entry, &words, path);
-            }
-            return is_known;
-        }
-        let Some((message, hint)) = scalars::key_problem(name, names["x-is"].as_str()) else {
-            return true;
-        };
-        self.report.error(entry.key_place, path, message).hint(hint);
-        false
-    }
-}
-
-/// Keys of earlier versions, and what to do in their place.
-const REMOVED: [(&str, &str); 2] = [
-    (
-        "sentinel",
-        "give the hidden tests a `twin`: `proctor validate --make-twins` proposes one",
-    ),
-    (
-        "grader_env",
-        "graders always work in a tree that proctor builds: `carry` names ignored paths that they need",
-    ),
-];
-
-fn keys(schema: &'static Json) -> Vec<&'static str> {
-    let known = schema["properties"].as_object();
-    known
-        .into_iter()
-        .flatten()
-        .map(|(key, _)| key.as_str())
-        .collect()
-}
-
-fn required(schema: &'static Json) -> impl Iterator<Item = &'static str> {
-    let all = schema["required"].as_array().into_iter().flatten();
-    all.filter_map(Json::as_str)
-}
-
-fn is_required(schema: &'static Json, key: &str) -> bool {
-    required(schema).any(|it| it == key)
-}
-
-/// Whether `node` is of the sort that `schema` is about.
-fn takes(schema: &'static Json, node: &Node) -> bool {
-    let is_list = matches!(form(resolved(schema)), Form::List);
-    let is_map = matches!(form(resolved(schema)), Form::Map | Form::Object);
-    match node.value {
-        Value::List(_) => is_list,
-        Value::Map(_) => is_map,
-        Value::Scalar(_) => !is_list && !is_map && !of_type(schema, "null"),
-        Value::Null => false,
     }
 }

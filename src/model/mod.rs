@@ -16,6 +16,7 @@ mod said;
 mod seen_ids;
 mod usage;
 mod verdict;
+pub(crate) mod vocabulary;
 
 pub use axes::{Grade, Infra, Termination};
 pub use command_call::{CallSource, CommandCall, McpServerCall};

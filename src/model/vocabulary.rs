@@ -6,12 +6,12 @@ use std::marker::PhantomData;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 /// Thirty days: no trial takes longer.
-pub(super) const LONGEST_SECONDS: f64 = 2_592_000.0;
+pub(crate) const LONGEST_SECONDS: f64 = 2_592_000.0;
 
 macro_rules! vocabulary {
     ($($(#[$doc:meta])* $name:ident = $schema:tt;)*) => {$(
         $(#[$doc])*
-        pub(super) struct $name;
+        pub(crate) struct $name;
 
         impl JsonSchema for $name {
             fn inline_schema() -> bool {
@@ -82,12 +82,36 @@ vocabulary! {
     LineKib = {"type": "integer", "minimum": 1, "maximum": 1_048_576, "x-unit": 1_024};
     /// Bytes of a message, in KiB.
     MessageKib = {"type": "integer", "minimum": 1, "maximum": 65_536, "x-unit": 1_024};
+    /// A program with its arguments.
+    Argv = {
+        "type": "array",
+        "items": {"type": ["string", "number", "boolean"], "x-is": "text or a number"},
+        "minItems": 1
+    };
+    /// A program with its arguments, or a line for the shell.
+    Command = {
+        "anyOf": [
+            {
+                "type": "array",
+                "items": {"type": ["string", "number", "boolean"], "x-is": "text or a number"},
+                "minItems": 1
+            },
+            {"type": "string", "pattern": "\\S", "x-is": "text that is not blank"}
+        ],
+        "x-is": "a command"
+    };
+    /// A pattern of Python's re.
+    AnyPattern = {"type": "string", "x-is": "a pattern"};
+    /// The same, and not blank.
+    Pattern = {"type": "string", "pattern": "\\S", "x-is": "a pattern"};
+    /// Words of a command as a shell splits them.
+    CommandLine = {"type": "string", "pattern": "\\S", "x-is": "a command line"};
     /// A mapping that may hold anything.
     Anything = {"type": "object"};
 }
 
 /// A mapping with free keys.
-pub(super) struct Map<K, V>(PhantomData<(K, V)>);
+pub(crate) struct Map<K, V>(PhantomData<(K, V)>);
 
 impl<K: JsonSchema, V: JsonSchema> JsonSchema for Map<K, V> {
     fn inline_schema() -> bool {
@@ -107,47 +131,10 @@ impl<K: JsonSchema, V: JsonSchema> JsonSchema for Map<K, V> {
     }
 }
 
-/// A program with its arguments.
-pub(super) struct Argv;
-
-impl JsonSchema for Argv {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Argv".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "array", "items": generator.subschema_for::<Word>(), "minItems": 1})
-    }
-}
-
-/// A program with its arguments, or a line for the shell.
-pub(super) struct Command;
-
-impl JsonSchema for Command {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Command".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "anyOf": [generator.subschema_for::<Argv>(), generator.subschema_for::<Filled>()],
-            "x-is": "a command",
-        })
-    }
-}
-
 /// A list whose items stay where they are, though what is wrong with one keeps it from being read.
 #[derive(Debug, Clone, serde::Deserialize)]
 #[serde(transparent)]
-pub(super) struct Listed<T>(Vec<Option<T>>);
+pub(crate) struct Listed<T>(Vec<Option<T>>);
 
 impl<T> Default for Listed<T> {
     fn default() -> Self {
@@ -157,13 +144,13 @@ impl<T> Default for Listed<T> {
 
 impl<T> Listed<T> {
     /// The items that can be read, each with its place in the list.
-    pub(super) fn readable(&self) -> impl Iterator<Item = (usize, &T)> {
+    pub(crate) fn readable(&self) -> impl Iterator<Item = (usize, &T)> {
         let all = self.0.iter().enumerate();
         all.filter_map(|(index, item)| Some((index, item.as_ref()?)))
     }
 
     /// The same as a list of their own.
-    pub(super) fn into_readable(self) -> impl Iterator<Item = (usize, T)> {
+    pub(crate) fn into_readable(self) -> impl Iterator<Item = (usize, T)> {
         let all = self.0.into_iter().enumerate();
         all.filter_map(|(index, item)| Some((index, item?)))
     }
@@ -186,7 +173,7 @@ impl<T: JsonSchema> JsonSchema for Listed<T> {
 }
 
 /// The words of `T` but one.
-pub(super) fn without<T: JsonSchema>(word: &str, generator: &mut SchemaGenerator) -> Schema {
+pub(crate) fn without<T: JsonSchema>(word: &str, generator: &mut SchemaGenerator) -> Schema {
     let mut schema = T::json_schema(generator);
     if let Some(serde_json::Value::Array(words)) = schema.get_mut("oneOf") {
         words.retain(|it| it["const"] != word);
