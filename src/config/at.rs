@@ -3,8 +3,7 @@
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
-use crate::config::keys::join;
-use crate::config::node::Node;
+use crate::config::node::{Node, join};
 use crate::config::paths::Base;
 use crate::config::problem::{Place, Report};
 

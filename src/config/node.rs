@@ -164,6 +164,17 @@ impl Node {
     }
 }
 
+/// `outer.key`, the key in quotes where it would read like something else.
+pub(super) fn join(outer: &str, key: &str) -> String {
+    let plain = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || "_-".contains(c));
+    let shown = if plain { key.to_owned() } else { quoted(key) };
+    if outer.is_empty() {
+        shown
+    } else {
+        format!("{outer}.{shown}")
+    }
+}
+
 /// `text` in double quotes, escaped and cut to what fits in a message.
 pub(super) fn quoted(text: &str) -> String {
     format!("\"{}\"", shortened(text).escape_debug())

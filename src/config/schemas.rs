@@ -55,6 +55,14 @@ pub(super) fn resolved(schema: &'static Value) -> &'static Value {
     }
 }
 
+/// Whether values of this type are among what a schema is about.
+pub(super) fn of_type(schema: &Value, name: &str) -> bool {
+    match &schema["type"] {
+        Value::Array(names) => names.iter().any(|it| it == name),
+        kind => kind == name,
+    }
+}
+
 /// What the derived schema leaves open: unknown keys are refused, a key with a default need not be there, and null is the
 /// same as absent.
 fn finish(schema: &mut Value, definitions: &Map<String, Value>) {

@@ -7,10 +7,9 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use crate::config::at::{At, Reading};
-use crate::config::keys::join;
 use crate::config::layers::{AnswerKeys, Expect, TracePath};
 use crate::config::load::{as_tasks, defaults_of, parsed, read, sha256, tasks};
-use crate::config::node::{Entry, Node, Value};
+use crate::config::node::{Entry, Node, Value, join};
 use crate::config::paths::Base;
 use crate::config::problem::{Place, Problem, Problems, Report};
 use crate::config::walk;

@@ -5,11 +5,11 @@ use std::time::Duration;
 use serde_json::Value as Json;
 use serde_yaml::{Mapping, Value as Yaml};
 
-use crate::config::forms::of_type;
-use crate::config::keys::Words;
 use crate::config::node::{Node, Scalar, Typed, Value, quoted};
 use crate::config::paths::inside_problem;
+use crate::config::problem::did_you_mean;
 use crate::config::scalar::is_unambiguous;
+use crate::config::schemas::of_type;
 use crate::config::walk::Walker;
 use crate::layers::Pattern;
 use crate::model::check_id;
@@ -66,6 +66,13 @@ fn is_variable(name: &str) -> bool {
     !name.is_empty() && !name.contains(refused)
 }
 
+/// The words that may stand somewhere.
+pub(super) struct Words<'a> {
+    /// What they name.
+    pub(super) noun: &'a str,
+    pub(super) known: Vec<&'static str>,
+}
+
 /// What is wrong with a scalar.
 struct Fault {
     message: String,
@@ -93,6 +100,17 @@ impl Fault {
 }
 
 impl Walker<'_> {
+    /// Says that a word is none of those known.
+    pub(super) fn unknown_word(&mut self, node: &Node, words: &Words<'_>, path: &str) {
+        let Words { noun, known } = words;
+        let word = node.text().unwrap_or_default();
+        let meant = did_you_mean(word, known.iter().copied());
+        let message = format!("unknown {noun} {}{meant}", quoted(word));
+        self.report
+            .error(node.place, path, message)
+            .hint(format!("known: {}", known.join(", ")));
+    }
+
     /// A value that must be a scalar.
     pub(super) fn scalar(
         &mut self,

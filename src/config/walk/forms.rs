@@ -3,8 +3,8 @@
 use serde_json::Value as Json;
 
 use crate::config::node::{Node, Value};
-use crate::config::scalars;
-use crate::config::schemas::resolved;
+use crate::config::schemas::{of_type, resolved};
+use crate::config::walk::scalars;
 
 /// How a schema is built.
 pub(super) enum Form {
@@ -38,14 +38,6 @@ pub(super) fn form(schema: &'static Json) -> Form {
         Form::Map
     } else {
         Form::Scalar
-    }
-}
-
-/// Whether values of this type are among what a schema is about.
-pub(super) fn of_type(schema: &Json, name: &str) -> bool {
-    match &schema["type"] {
-        Json::Array(names) => names.iter().any(|it| it == name),
-        kind => kind == name,
     }
 }
 

@@ -2,30 +2,11 @@
 
 use serde_json::Value as Json;
 
-use crate::config::forms::wanted;
-use crate::config::node::{Entry, Node, quoted};
+use crate::config::node::{Entry, Node, join};
 use crate::config::problem::did_you_mean;
-use crate::config::scalars;
 use crate::config::schemas::resolved;
-use crate::config::walk::Walker;
-
-/// `outer.key`, the key in quotes where it would read like something else.
-pub(super) fn join(outer: &str, key: &str) -> String {
-    let plain = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || "_-".contains(c));
-    let shown = if plain { key.to_owned() } else { quoted(key) };
-    if outer.is_empty() {
-        shown
-    } else {
-        format!("{outer}.{shown}")
-    }
-}
-
-/// The words that may stand somewhere.
-pub(super) struct Words<'a> {
-    /// What they name.
-    pub(super) noun: &'a str,
-    pub(super) known: Vec<&'static str>,
-}
+use crate::config::walk::forms::wanted;
+use crate::config::walk::{Walker, scalars};
 
 /// Keys of earlier versions, and what to do in their place.
 const REMOVED: [(&str, &str); 2] = [
@@ -47,17 +28,6 @@ impl Walker<'_> {
                 .error(node.place, &join(path, key), "is missing")
                 .hint(format!("it must be {wanted}"));
         }
-    }
-
-    /// Says that a word is none of those known.
-    pub(super) fn unknown_word(&mut self, node: &Node, words: &Words<'_>, path: &str) {
-        let Words { noun, known } = words;
-        let word = node.text().unwrap_or_default();
-        let meant = did_you_mean(word, known.iter().copied());
-        let message = format!("unknown {noun} {}{meant}", quoted(word));
-        self.report
-            .error(node.place, path, message)
-            .hint(format!("known: {}", known.join(", ")));
     }
 
     pub(super) fn unknown_key(&mut self, entry: &Entry, known: &[&str], path: &str) {

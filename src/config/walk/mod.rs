@@ -3,6 +3,10 @@
 //! What is wrong is told and left out. Where it must be there, the mapping that should hold it cannot be read either; an
 //! item of a list becomes null, so that the others keep their places.
 
+mod forms;
+mod keys;
+mod scalars;
+
 use std::path::Path;
 
 use schemars::JsonSchema;
@@ -11,12 +15,13 @@ use serde_json::Value as Json;
 use serde_yaml::{Mapping, Value as Yaml};
 
 use crate::config::at::At;
-use crate::config::forms::{Form, form, is_of_words, short_form, takes, wanted};
-use crate::config::keys::{Words, is_required, join, keys, required};
-use crate::config::node::{Entry, Node, Value};
+use crate::config::node::{Entry, Node, Value, join};
 use crate::config::problem::Report;
 use crate::config::schemas::{self, resolved};
 use crate::config::tree;
+use crate::config::walk::forms::{Form, form, is_of_words, short_form, takes, wanted};
+use crate::config::walk::keys::{is_required, keys, required};
+use crate::config::walk::scalars::Words;
 
 /// Reads what stands at `at`; nothing where that cannot be read.
 pub(super) fn read<T: JsonSchema + DeserializeOwned>(at: &At<'_>) -> Option<T> {
