@@ -40,7 +40,7 @@
 //!
 //! Sets are closed enums, so the compiler names every place. The files, in order:
 //!
-//! - **an agent**: `config/agent_spec.rs` (`AgentKind`), `config/tables/agents.rs` (its word), `agents/<name>/` (its stream),
+//! - **an agent**: `config/agent_spec.rs` (`AgentKind`), `agents/<name>/` (its stream),
 //!   `agents/stream.rs`, `agents/mcp/` (its MCP dialect), `agents/home/` (its private home and login), `agents/commands.rs`
 //!   (default command, variables), `agents/invocation.rs`, `agents/web.rs` and `agents/hidden.rs` (tools that it must not have),
 //!   `agents/provider.rs` (hosts of its model and login), `trial/mcp_seen.rs` (what it takes of a server's tools), then recorded
@@ -48,7 +48,7 @@
 //! - **settings that interfere with an arm**: `agents/mcp/machine.rs` (servers of the machine), `agents/mcp/merged.rs`, `taken.rs`, `gemini.rs` and
 //!   `organisation.rs` (what is merged into a scenario's servers, takes their tools or brings others), `runner/machine.rs` (before the run),
 //!   `agents/invocation.rs`; what an agent itself tells of them: `agents/asked.rs` (its question), `trial/asked.rs` (asking it).
-//! - **a grader**: `config/grader_spec.rs`, `config/tables/graders.rs` (its keys), `config/tasks.rs` (reading them),
+//! - **a grader**: `config/grader_spec.rs`, `config/graders.rs` (its keys, and reading them),
 //!   `graders/<name>.rs`, `graders/grade.rs`, SETUP.md.
 //! - **a rule about what graders get of an agent's changes**: `trial/guard.rs` (the five rules), `config/protected.rs` (configuration of test
 //!   runners, by name), `trial/ground.rs` (the graders' tree), `model/reason.rs` (reasons), docs/guarantees.md.
@@ -64,19 +64,20 @@
 //! - **a fault of the machine**: `model/axes.rs` (`Infra`), `supervise/lacking.rs` (which errors tell of one), `trial/unbuilt.rs` (while trees are made or work is kept), `graders/grade.rs`
 //!   (a grader that cannot be started).
 //! - **words of a failure**: `agents/fault_words.rs` and `agents/reset.rs` (of a provider), `apple/fault.rs` (of Apple's tools).
-//! - **a check of a layer**: `layers/correctness.rs`, `layers/path.rs` or `layers/cost.rs`, `config/tables/layers.rs` (its key; of a
-//!   path in `PATH` and `TRACE_PATH`), `config/layers.rs` (reading it), `tests/fixtures/layers`, docs/layers.md, both schemas.
+//! - **a check of a layer**: `layers/correctness.rs`, `layers/path.rs` or `layers/cost.rs`, `config/layers.rs` (keys of an
+//!   answer), `tests/fixtures/layers`, docs/layers.md, both schemas.
 //! - **a check that asks judges**: the same, `layers/judge.rs` (`JudgeKind`), `judge/prompt.rs`, `cli/args/judge.rs`, docs/judge.md.
-//! - **a key of AgentCI's spec**: `config/tables/traces.rs`, `config/traces.rs`, docs/layers.md.
+//! - **a key of AgentCI's spec**: `config/traces.rs`, docs/layers.md.
 //! - **a format of traces**: `trajectory/`, `cli/commands/check/sources.rs`, docs/layers.md.
 //! - **a fact of a trace or baseline**: `layers/trace.rs`, `record/baselines.rs` (with `#[serde(default)]`), `cli/commands/baseline/`.
 //! - **a measure**: `model/measures.rs`, `metrics/`, `record/row.rs` (a column at the end), `report/columns.rs` (its mean),
 //!   SETUP.md.
 //! - **a column of the summary or another file of a report**: `report/columns.rs`, or a file beside `report/csv.rs` with its
 //!   name in `record/run_dir.rs` and its place in `report/rebuild.rs`.
-//! - **a key of the config**: `config/tables/`, the reader beside it, `config/suite.rs`, `agent_spec.rs` or `task_spec.rs`; then
+//! - **a key of the config**: the type that it is read into (`config/suite.rs`, `agents.rs`, `tasks.rs`, ...), with its text, its
+//!   words of `model/vocabulary.rs` and its default; then
 //!   `proctor schema config > schemas/config.schema.json`.
-//! - **a provider of judges**: `config/judge.rs` (`JudgeProvider`), `config/tables/judge.rs` (its keys), `judge/dialect.rs`,
+//! - **a provider of judges**: `config/judge.rs` (`JudgeProvider` and its keys), `judge/dialect.rs`,
 //!   docs/judge.md.
 //! - **a price**: `config/prices.yaml`, with its date.
 //! - **a figure of `proctor metrics`**: `retrieval/figures.rs` (or `ranked.rs`), `retrieval/output.rs`, `retrieval/ownership.rs`,

@@ -160,6 +160,7 @@ impl Confinement {
             made.lend_named(&Lent {
                 path: places.repository.to_owned(),
                 write: true,
+                optional: false,
             });
         }
         made

@@ -82,6 +82,11 @@ fn one_run(dice: &mut Dice, most: usize) -> usize {
         }
         let journal = sandbox.run_dir().join("runs.jsonl");
         let now = whole_lines(&journal);
+        if now.is_empty() && !sandbox.run_dir().join("run_metadata.json").exists() {
+            // Nothing of it ran: it is started again, not resumed.
+            fs::remove_dir_all(sandbox.run_dir()).expect("remove the run");
+            continue;
+        }
         assert!(
             now.starts_with(&before),
             "the journal was rewritten after {kills} kills"

@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use proctor_model::{AgentId, Pricing};
 
 /// One of `agents:`.
@@ -39,23 +42,29 @@ impl AgentSpec {
 }
 
 /// Kinds of agents; a closed set, so that a new one makes the compiler name every place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum AgentKind {
-    /// `codex_cli`
+    /// Codex, `codex exec --json`.
+    #[serde(rename = "codex_cli")]
     Codex,
-    /// `claude_code_cli`
+    /// Claude Code, `claude -p --output-format stream-json`.
+    #[serde(rename = "claude_code_cli")]
     ClaudeCode,
-    /// `gemini_cli`
+    /// Gemini CLI, `gemini -o stream-json`.
+    #[serde(rename = "gemini_cli")]
     Gemini,
-    /// `opencode`
+    /// opencode, `opencode run --format json`.
     Opencode,
-    /// `qwen_code`
+    /// Qwen Code, `qwen -o stream-json`.
+    #[serde(rename = "qwen_code")]
     Qwen,
-    /// `copilot_cli`
+    /// GitHub Copilot CLI, `copilot --output-format json`.
+    #[serde(rename = "copilot_cli")]
     Copilot,
-    /// `command`: any program; its output is text, its exit code is its end.
+    /// Any program; its output is text, its exit code is its end.
     Command,
-    /// `replay`: plays a recorded trial.
+    /// Plays recorded trials.
     Replay,
 }
 
@@ -89,7 +98,8 @@ impl AgentKind {
 }
 
 /// How the prompt reaches an agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum PromptVia {
     /// In the token that holds `{PROMPT}`.
     #[default]

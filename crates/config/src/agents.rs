@@ -1,10 +1,16 @@
-//! `agents:` as they are read, with what the key tables cannot say.
+//! `agents:` as they are read, with what a schema cannot say.
 
-use crate::fields::Fields;
-use crate::files::Files;
-use crate::problem::{Report, did_you_mean};
-use crate::tables::PRICING;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Deserialize;
+
+use crate::at::At;
+use crate::problem::did_you_mean;
 use crate::{AgentKind, AgentSpec, PromptVia, ReplaySpec};
+use proctor_model::vocabulary::{AnyPath, Argv, Id, Map, Variable, Word, without};
 use proctor_model::{AgentId, Pricing};
 
 /// Tokens of `command` that are replaced.
@@ -26,191 +32,221 @@ impl AgentKind {
     }
 }
 
-/// One of `agents:`; none when the check found its id or kind wrong.
-pub(super) fn agent(
-    fields: &Fields<'_>,
-    files: &Files<'_>,
-    report: &mut Report,
-) -> Option<AgentSpec> {
-    let id = fields.text("id");
-    let kind = AgentKind::from_word(&fields.text_or_empty("kind"));
-    let prompt_via = prompt_via(fields, kind);
-    let replay = replay(fields, files, (kind, report));
+/// An agent.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(extend(
+    "if" = {"properties": {"kind": {"const": "replay"}}, "required": ["kind"]},
+    "then" = {"required": ["cassettes", "plays"]},
+    "else" = {"required": ["command"]},
+))]
+pub(super) struct AgentKeys {
+    /// Name in rows, reports and folders; unique, letter case aside.
+    #[schemars(with = "Id")]
+    id: AgentId,
+    /// How it is started and how its output is read.
+    kind: AgentKind,
+    /// Program and arguments. `{PROMPT}`, `{WORKDIR}` and `{OUT_JSON}` are replaced inside a token; a token that is exactly
+    /// `{EXTRA_ARGS}` becomes the scenario's arguments. Needed by every kind but replay.
+    #[schemars(with = "Option<Argv>")]
+    command: Option<Vec<String>>,
+    /// Environment of this agent.
+    #[serde(default)]
+    #[schemars(with = "Map<Variable, Word>")]
+    env: BTreeMap<String, String>,
+    /// Prices in USD per token; without them a cost that the agent does not report stays unknown.
+    pricing: Option<PricingKeys>,
+    /// How the prompt reaches the agent; by default as argument where a token holds `{PROMPT}`, else `claude_code_cli` and
+    /// `codex_cli` read it on standard input, where no other process sees it.
+    prompt_via: Option<PromptVia>,
+    /// Agents of one lane share one account: its limits park all of them, and `max_parallel` counts all of them. The agent's id
+    /// by default.
+    #[schemars(with = "Option<Id>")]
+    lane: Option<String>,
+    /// Most trials of this agent's lane at once; of several agents in a lane, the least counts.
+    #[schemars(range(min = 1, max = 1_000))]
+    max_parallel: Option<u32>,
+    /// Folder with recorded trials; needed by kind replay.
+    #[schemars(with = "Option<AnyPath>")]
+    cassettes: Option<PathBuf>,
+    /// Whose output the cassettes hold; needed by kind replay.
+    #[schemars(with = "Option<PlayedKind>")]
+    plays: Option<AgentKind>,
+    /// Recorded times are multiplied by this: 1 as recorded (the default), 0 at once; kind replay only.
+    pace: Option<f64>,
+}
+
+/// Kinds whose output can be played.
+struct PlayedKind;
+
+impl JsonSchema for PlayedKind {
+    fn schema_name() -> Cow<'static, str> {
+        "PlayedKind".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        without::<AgentKind>("replay", generator)
+    }
+}
+
+/// Prices in USD per token (not per million).
+#[derive(Deserialize, JsonSchema)]
+#[schemars(extend("dependentRequired" = {
+    "input_per_token": ["output_per_token"],
+    "output_per_token": ["input_per_token"],
+}))]
+struct PricingKeys {
+    /// Price of an uncached input token; given together with `output_per_token`.
+    input_per_token: Option<f64>,
+    /// Price of an output token.
+    output_per_token: Option<f64>,
+    /// Price of a token read from the cache, as a multiple of `input_per_token`.
+    #[schemars(extend("default" = 1.0))]
+    cache_read_multiplier: f64,
+    /// The same for a token written to a cache that lives five minutes.
+    #[schemars(extend("default" = 1.0))]
+    cache_write_multiplier_5m: f64,
+    /// The same for a token written to a cache that lives an hour.
+    #[schemars(extend("default" = 1.0))]
+    cache_write_multiplier_1h: f64,
+}
+
+/// One of `agents:`.
+pub(super) fn agent(keys: AgentKeys, at: &At<'_>) -> AgentSpec {
+    let replay = replay(&keys, at);
+    let prompt_via = prompt_via(&keys);
+    let lane = keys.lane.unwrap_or_else(|| keys.id.to_string());
+    let pricing = keys.pricing.map(|it| pricing(&it, &at.key("pricing")));
     let spec = AgentSpec {
-        id: AgentId::new(id.clone()?).ok()?,
-        kind: kind?,
-        command: fields.words("command"),
-        env: fields.environment("env"),
-        pricing: pricing(&fields.section("pricing", &PRICING), report),
+        id: keys.id,
+        kind: keys.kind,
+        command: keys.command.unwrap_or_default(),
+        env: keys.env,
+        pricing: pricing.flatten(),
         prompt_via,
-        lane: fields.text("lane").unwrap_or(id.clone()?),
-        max_parallel: fields
-            .get("max_parallel")
-            .map(|_| fields.count("max_parallel")),
+        lane,
+        max_parallel: keys.max_parallel,
         replay,
     };
-    if spec.kind == AgentKind::Replay {
-        unused_command(fields, report);
-    } else {
-        command(&spec, fields, report);
+    let written = at.key("command");
+    if spec.kind != AgentKind::Replay {
+        command(&spec, at);
+    } else if written.node().is_some() {
+        written
+            .warning("is not used by kind replay")
+            .hint("remove it");
     }
-    Some(spec)
+    spec
 }
 
 /// Where no token holds the prompt, agents that read it on standard input get it there.
-fn prompt_via(fields: &Fields<'_>, kind: Option<AgentKind>) -> PromptVia {
-    let words = fields.words("command");
-    let has_token = words.iter().any(|word| word.contains("{PROMPT}"));
-    match fields.text("prompt_via").as_deref() {
-        Some("stdin") => PromptVia::Stdin,
-        None if !has_token && kind.is_some_and(AgentKind::reads_standard_input) => PromptVia::Stdin,
-        _ => PromptVia::Argument,
-    }
+fn prompt_via(keys: &AgentKeys) -> PromptVia {
+    let mut words = keys.command.iter().flatten();
+    let has_token = words.any(|word| word.contains("{PROMPT}"));
+    keys.prompt_via
+        .unwrap_or(if !has_token && keys.kind.reads_standard_input() {
+            PromptVia::Stdin
+        } else {
+            PromptVia::Argument
+        })
 }
 
-fn replay(
-    fields: &Fields<'_>,
-    files: &Files<'_>,
-    (kind, report): (Option<AgentKind>, &mut Report),
-) -> Option<ReplaySpec> {
-    let cassettes = fields.path_value("cassettes", files.base);
-    let plays = fields.text("plays");
-    let pace = fields.number("pace");
-    if kind != Some(AgentKind::Replay) {
-        let keys = ["cassettes", "plays", "pace"];
-        for name in keys
-            .into_iter()
-            .filter(|name| kind.is_some() && fields.get(name).is_some())
-        {
-            report
-                .error(
-                    fields.place_of(name),
-                    &fields.path(name),
-                    "belongs to kind replay alone",
-                )
-                .hint("remove it, or set kind: replay");
+fn replay(keys: &AgentKeys, at: &At<'_>) -> Option<ReplaySpec> {
+    if keys.kind != AgentKind::Replay {
+        for key in ["cassettes", "plays", "pace"].map(|name| at.key(name)) {
+            if key.node().is_some() {
+                key.error("belongs to kind replay alone")
+                    .hint("remove it, or set kind: replay");
+            }
         }
         return None;
     }
-    for name in ["cassettes", "plays"]
-        .into_iter()
-        .filter(|name| fields.get(name).is_none())
-    {
-        report
-            .error(fields.place(), &fields.path(name), "is missing")
-            .hint("an agent of kind replay needs cassettes and plays");
+    for name in ["cassettes", "plays"] {
+        if at.key(name).node().is_none() {
+            at.missing(name)
+                .error("is missing")
+                .hint("an agent of kind replay needs cassettes and plays");
+        }
     }
-    let cassettes = cassettes?;
-    files.folder(&cassettes, &(fields, "cassettes"), report);
     Some(ReplaySpec {
-        cassettes,
-        plays: AgentKind::from_word(&plays?)?,
-        pace: pace.unwrap_or(1.0),
+        cassettes: at.key("cassettes").folder(keys.cassettes.as_ref()?),
+        plays: keys.plays?,
+        pace: keys.pace.unwrap_or(1.0),
     })
 }
 
-fn unused_command(fields: &Fields<'_>, report: &mut Report) {
-    if fields.get("command").is_some() {
-        let place = fields.place_of("command");
-        report
-            .warning(place, &fields.path("command"), "is not used by kind replay")
-            .hint("remove it");
-    }
-}
-
-fn pricing(fields: &Fields<'_>, report: &mut Report) -> Option<Pricing> {
-    for name in ["input_per_token", "output_per_token"] {
-        if fields
-            .number(name)
-            .is_some_and(|price| price > HIGHEST_LIKELY_PRICE && price.is_finite())
-        {
-            let message = "is a very high price for one token";
-            report
-                .warning(fields.place_of(name), &fields.path(name), message)
+fn pricing(keys: &PricingKeys, at: &At<'_>) -> Option<Pricing> {
+    let prices = [
+        ("input_per_token", keys.input_per_token),
+        ("output_per_token", keys.output_per_token),
+    ];
+    let is_given = prices.iter().any(|(_, price)| price.is_some());
+    for (name, price) in prices {
+        if price.is_some_and(|price| price > HIGHEST_LIKELY_PRICE) {
+            at.key(name)
+                .warning("is a very high price for one token")
                 .hint("prices are per token: divide a price per million by 1000000");
         }
+        if is_given && at.key(name).node().is_none() {
+            at.missing(name)
+                .error("is missing")
+                .hint("a cost needs the prices of input and output; 0 is a price too");
+        }
     }
-    let prices = [
-        fields.number("input_per_token"),
-        fields.number("output_per_token"),
-    ];
-    let names = ["input_per_token", "output_per_token"];
-    let absent = names.into_iter().find(|name| fields.get(name).is_none());
-    let given = names.iter().any(|name| fields.get(name).is_some());
-    if let (Some(name), true) = (absent, given) {
-        report
-            .error(fields.place(), &fields.path(name), "is missing")
-            .hint("a cost needs the prices of input and output; 0 is a price too");
-    }
-    let [input_per_token, output_per_token] = prices;
     Some(Pricing {
-        input_per_token: input_per_token?,
-        output_per_token: output_per_token?,
-        cache_read_multiplier: fields.number("cache_read_multiplier")?,
-        cache_write_multiplier_5m: fields.number("cache_write_multiplier_5m")?,
-        cache_write_multiplier_1h: fields.number("cache_write_multiplier_1h")?,
+        input_per_token: keys.input_per_token?,
+        output_per_token: keys.output_per_token?,
+        cache_read_multiplier: keys.cache_read_multiplier,
+        cache_write_multiplier_5m: keys.cache_write_multiplier_5m,
+        cache_write_multiplier_1h: keys.cache_write_multiplier_1h,
     })
 }
 
 /// What is wrong with a command line.
-fn command(spec: &AgentSpec, fields: &Fields<'_>, report: &mut Report) {
-    let path = fields.path("command");
-    let place = fields.place_of("command");
+fn command(spec: &AgentSpec, agent: &At<'_>) {
+    let at = agent.key("command");
     let Some(program) = spec.command.first() else {
-        if fields.get("command").is_none() {
-            report
-                .error(fields.place(), &path, "is missing")
+        if at.node().is_none() {
+            agent
+                .missing("command")
+                .error("is missing")
                 .hint("give the program and its arguments as a list");
         }
         return;
     };
     if program.trim().is_empty() || PLACEHOLDERS.contains(&program.as_str()) {
-        report
-            .error(place, &format!("{path}[0]"), "must be the program to start")
+        at.item(0)
+            .placed(at.place)
+            .error("must be the program to start")
             .hint("the first word is a program's name or path");
     }
     let holds = |token: &str| spec.command.iter().any(|word| word.contains(token));
     if spec.prompt_via == PromptVia::Argument && !holds("{PROMPT}") {
-        report
-            .error(
-                place,
-                &path,
-                "no token holds {PROMPT}, so the agent would not be told its task",
-            )
+        let message = "no token holds {PROMPT}, so the agent would not be told its task";
+        at.error(message)
             .hint("add \"{PROMPT}\" as a token, or set prompt_via: stdin");
     }
     let takes_mcp = !matches!(spec.kind, AgentKind::Command | AgentKind::Replay);
     if takes_mcp && !holds("{EXTRA_ARGS}") {
-        report
-            .warning(
-                place,
-                &path,
-                "no token is {EXTRA_ARGS}, so scenarios cannot switch MCP on or off",
-            )
+        let message = "no token is {EXTRA_ARGS}, so scenarios cannot switch MCP on or off";
+        at.warning(message)
             .hint("add \"{EXTRA_ARGS}\" as a token among the options");
     }
-    tokens(fields, &path, report);
+    for item in at.items() {
+        token(&item);
+    }
 }
 
-/// What is wrong with single tokens of a command line.
-fn tokens(fields: &Fields<'_>, path: &str, report: &mut Report) {
-    for (index, node) in fields.items("command").iter().enumerate() {
-        let token = node.word().unwrap_or_default();
-        let key = format!("{path}[{index}]");
-        if token.contains("{EXTRA_ARGS}") && token != "{EXTRA_ARGS}" {
-            report
-                .error(
-                    node.place,
-                    &key,
-                    "{EXTRA_ARGS} stands inside a larger token",
-                )
-                .hint("make it a token of its own: it becomes zero or more tokens");
-        }
-        if looks_like_placeholder(token) && !PLACEHOLDERS.contains(&token) {
-            let meant = did_you_mean(token, PLACEHOLDERS);
-            let message = format!("{token} is no placeholder and is passed as it is{meant}");
-            report.warning(node.place, &key, message);
-        }
+/// What is wrong with a single token of a command line.
+fn token(at: &At<'_>) {
+    let token = at.word().unwrap_or_default();
+    if token.contains("{EXTRA_ARGS}") && token != "{EXTRA_ARGS}" {
+        at.error("{EXTRA_ARGS} stands inside a larger token")
+            .hint("make it a token of its own: it becomes zero or more tokens");
+    }
+    if looks_like_placeholder(token) && !PLACEHOLDERS.contains(&token) {
+        let meant = did_you_mean(token, PLACEHOLDERS);
+        let message = format!("{token} is no placeholder and is passed as it is{meant}");
+        at.warning(message);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::ScenarioSpec;
-use crate::files::Files;
+use crate::paths::Base;
 use proctor_model::ScenarioId;
 
 /// A scenario that needs no `scenarios:` entry.
@@ -50,12 +50,8 @@ pub(super) fn built_in_ids() -> impl Iterator<Item = &'static str> {
 }
 
 /// Why a built-in scenario cannot run here.
-pub(super) fn reason_against(
-    built_in: &BuiltIn,
-    mcp_enabled: bool,
-    files: &Files<'_>,
-) -> Option<String> {
-    let path = files.base.folder().join(built_in.mcp_config?);
+pub(super) fn reason_against(built_in: &BuiltIn, mcp_enabled: bool, base: &Base) -> Option<String> {
+    let path = base.folder().join(built_in.mcp_config?);
     if !mcp_enabled {
         return Some("mcp.enabled is false".to_owned());
     }
@@ -63,7 +59,7 @@ pub(super) fn reason_against(
 }
 
 /// The scenario as it is built in.
-pub(super) fn plain(built_in: &BuiltIn, files: &Files<'_>) -> ScenarioSpec {
+pub(super) fn plain(built_in: &BuiltIn, base: &Base) -> ScenarioSpec {
     ScenarioSpec {
         id: ScenarioId::recorded(built_in.id),
         description: None,
@@ -71,9 +67,7 @@ pub(super) fn plain(built_in: &BuiltIn, files: &Files<'_>) -> ScenarioSpec {
         prompt_suffix: None,
         primed: built_in.primed,
         prefer_mcp: built_in.mcp_config.is_some(),
-        mcp_config: built_in
-            .mcp_config
-            .map(|path| files.base.folder().join(path)),
+        mcp_config: built_in.mcp_config.map(|path| base.folder().join(path)),
         mcp_paths: BTreeMap::new(),
         files: Vec::new(),
         agent_args: Vec::new(),

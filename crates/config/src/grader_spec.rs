@@ -3,8 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use crate::{PrivacyOptions, RetrievalOptions};
 use proctor_layers::{CorrectnessSpec, CostSpec, JudgeCheck, PathSpec};
+use proctor_model::vocabulary::{Filled, Inside, Limit, Word};
 
 /// One grader of a task, with its options.
 #[derive(Debug, Clone, PartialEq)]
@@ -177,15 +181,22 @@ impl GraderSpec {
 }
 
 /// What a `command` grader asks of the tests that it runs.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 pub struct TestsSpec {
-    /// `tests`: who says what ran.
+    /// Where it is read which tests ran; none at all is an error, never a pass.
+    #[serde(rename = "tests")]
+    #[schemars(extend("default" = "auto"))]
     pub format: TestFormat,
-    /// `test_report`: the report's file in `{OUT_DIR}`.
+    /// The report that a test runner writes for `tests: junit`, in the folder `{OUT_DIR}`.
+    #[serde(rename = "test_report")]
+    #[schemars(with = "Inside", extend("default" = "junit.xml"))]
     pub report: PathBuf,
-    /// `expect_tests`: tests that must have run and passed.
+    /// Names of tests that must have run and passed.
+    #[serde(rename = "expect_tests", default)]
+    #[schemars(with = "Vec<Word>")]
     pub expect: Vec<String>,
     /// What makes its hidden tests wrong.
+    #[serde(flatten)]
     pub twin: Twin,
 }
 
@@ -204,42 +215,51 @@ impl TestsSpec {
 }
 
 /// How hidden tests are made wrong.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 pub struct Twin {
-    /// `twin`: for each test an edit that makes it wrong.
+    /// For each hidden test an edit that makes it wrong. Where the tests pass, they run again, each time with secret ones of
+    /// them wrong: exactly the wrong ones must fail.
+    #[serde(rename = "twin", default)]
     pub edits: Vec<TwinEdit>,
-    /// `twin_runs`: how often the tests run so.
+    /// So many runs with wrong tests, each test wrong in some of them: a guess about one test succeeds once in 2^N - 2
+    /// trials.
+    #[serde(rename = "twin_runs")]
+    #[schemars(range(min = 2, max = 16), extend("default" = 7))]
     pub runs: u32,
 }
 
-/// An edit to a hidden test that makes it wrong: a solution that is right fails it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// An edit that makes a hidden test wrong: a solution that is right fails it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 pub struct TwinEdit {
-    /// `test`: its name, as `expect_tests` has it.
+    /// Name of the test, as `expect_tests` has it; it must have run and passed.
+    #[schemars(with = "Filled")]
     pub test: String,
-    /// `file`: a file that `grader_files` lay, from the project's folder.
+    /// The file that `grader_files` lay, from the project's folder.
+    #[schemars(with = "Inside")]
     pub file: PathBuf,
-    /// `from`: text that the file holds exactly once.
+    /// Text that the file holds exactly once, such as an expected value.
+    #[schemars(with = "Filled")]
     pub from: String,
-    /// `to`: what stands in its place.
+    /// What stands in its place.
     pub to: String,
 }
 
 /// Where it is read which tests ran.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum TestFormat {
-    /// By the command: `cargo test`, `pytest`, Python's `unittest`, `go test -v` and `node --test` with TAP are known.
+    /// By the command: cargo test, pytest, Python's unittest, go test -v and node --test with --test-reporter=tap are known.
     #[default]
     Auto,
-    /// What `cargo test` prints.
+    /// What cargo test prints.
     Cargo,
-    /// What `pytest` prints.
+    /// What pytest prints.
     Pytest,
-    /// What Python's `unittest` prints on standard error.
+    /// What Python's unittest prints on standard error.
     Unittest,
     /// A report in the XML of `JUnit`.
     Junit,
-    /// What `go test -v` prints.
+    /// What go test -v prints.
     Go,
     /// The Test Anything Protocol on standard output.
     Tap,
@@ -247,41 +267,41 @@ pub enum TestFormat {
     Off,
 }
 
-impl TestFormat {
-    /// All of them, with their words in tasks.
-    pub const ALL: [(&'static str, Self); 8] = [
-        ("auto", Self::Auto),
-        ("cargo", Self::Cargo),
-        ("pytest", Self::Pytest),
-        ("unittest", Self::Unittest),
-        ("junit", Self::Junit),
-        ("go", Self::Go),
-        ("tap", Self::Tap),
-        ("off", Self::Off),
-    ];
-}
-
-/// Options of `ios_test_pass`; what is absent comes from `project.build_params`.
-#[derive(Debug, Clone, Default, PartialEq)]
+/// Passes when the tests run and pass; what is absent comes from `project.build_params`.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 pub struct IosTestOptions {
-    /// `scheme`
+    /// Scheme.
+    #[schemars(with = "Option<Word>")]
     pub scheme: Option<String>,
-    /// `workspace`
+    /// Xcode workspace.
+    #[schemars(with = "Option<Word>")]
     pub workspace: Option<String>,
-    /// `project`
+    /// Xcode project.
+    #[schemars(with = "Option<Word>")]
     pub project: Option<String>,
-    /// `destination`
+    /// Destination of xcodebuild.
+    #[schemars(with = "Option<Word>")]
     pub destination: Option<String>,
-    /// `only_testing`
+    /// Tests to run.
+    #[serde(default)]
+    #[schemars(with = "Vec<Word>")]
     pub only_testing: Vec<String>,
-    /// `skip_testing`
+    /// Tests to leave out.
+    #[serde(default)]
+    #[schemars(with = "Vec<Word>")]
     pub skip_testing: Vec<String>,
-    /// `test_plan`
+    /// Test plan.
+    #[schemars(with = "Option<Word>")]
     pub test_plan: Option<String>,
-    /// `xcodebuild_args`
+    /// Further arguments.
+    #[serde(default)]
+    #[schemars(with = "Vec<Word>")]
     pub xcodebuild_args: Vec<String>,
-    /// `timeout_sec`
+    /// Limit, instead of `suite.grader_timeout_sec`.
+    #[serde(rename = "timeout_sec")]
+    #[schemars(with = "Option<Limit>")]
     pub timeout: Option<Duration>,
     /// What makes its hidden tests wrong.
+    #[serde(flatten)]
     pub twin: Twin,
 }

@@ -3,22 +3,22 @@
 use std::collections::HashMap;
 
 use crate::Suite;
+use crate::at::At;
 use crate::built_in::built_in_ids;
-use crate::fields::Fields;
 use crate::node::Node;
-use crate::problem::{Place, Report, Severity, did_you_mean};
+use crate::problem::{Place, did_you_mean};
 
 /// More cells than this are not compared: such a run would take years.
 const MOST_CELLS: usize = 1_000_000;
 
 /// Says which ids are given twice, letter case aside.
-pub(super) fn duplicate_ids(noun: &str, entries: &[Fields<'_>], report: &mut Report) {
-    let mut seen: HashMap<String, (String, Place)> = HashMap::new();
-    for entry in entries {
-        let Some(id) = entry.text("id") else { continue };
-        let place = entry.place_of("id");
-        let Some((first, at)) = seen.get(&id.to_lowercase()) else {
-            seen.insert(id.to_lowercase(), (id, place));
+pub(super) fn duplicate_ids(noun: &str, list: &At<'_>) {
+    let mut seen: HashMap<String, (&str, Place)> = HashMap::new();
+    for entry in list.items() {
+        let at = entry.key("id");
+        let Some(id) = at.word() else { continue };
+        let Some((first, place)) = seen.get(&id.to_lowercase()) else {
+            seen.insert(id.to_lowercase(), (id, at.place));
             continue;
         };
         let aside = if *first == id {
@@ -28,67 +28,57 @@ pub(super) fn duplicate_ids(noun: &str, entries: &[Fields<'_>], report: &mut Rep
         };
         let message = format!(
             "the {noun} \"{id}\" is given twice{aside}, first at line {} column {}",
-            at.line, at.column
+            place.line, place.column
         );
-        report
-            .error(place, &entry.path("id"), message)
-            .hint("give it another id");
+        at.error(message).hint("give it another id");
     }
 }
 
-/// Says which names in `suite:` mean nothing in the lists of (agents, scenarios).
-pub(super) fn unknown_names(
-    suite: &Fields<'_>,
-    (agents, scenarios): (&[Fields<'_>], &[Fields<'_>]),
-    report: &mut Report,
-) {
-    let ids = |entries: &[Fields<'_>]| -> Vec<String> {
-        entries
-            .iter()
-            .filter_map(|entry| entry.text("id"))
-            .collect()
-    };
-    let mut known: Vec<String> = built_in_ids().map(str::to_owned).collect();
-    for id in ids(scenarios) {
+/// Says which names in `suite:` mean nothing in the lists of agents and scenarios.
+pub(super) fn unknown_names(root: &At<'_>) {
+    let (suite, scenarios) = (root.key("suite"), root.key("scenarios"));
+    let mut known: Vec<&str> = built_in_ids().collect();
+    for id in ids(&scenarios) {
         if !known.contains(&id) {
             known.push(id);
         }
     }
     for name in ["scenario_timeouts_sec", "scenario_stall_timeouts_sec"] {
-        let entries = suite.get(name).and_then(Node::map).unwrap_or_default();
-        for entry in entries.iter().filter(|entry| !known.contains(&entry.key)) {
-            let path = format!("{}.{}", suite.path(name), entry.key);
-            let meant = did_you_mean(&entry.key, known.iter().map(String::as_str));
-            report
-                .error(
-                    entry.key_place,
-                    &path,
-                    format!("no scenario has this id{meant}"),
-                )
+        let at = suite.key(name);
+        let entries = at.node().and_then(Node::map).unwrap_or_default();
+        for entry in entries
+            .iter()
+            .filter(|it| !known.contains(&it.key.as_str()))
+        {
+            let meant = did_you_mean(&entry.key, known.iter().copied());
+            at.key(&entry.key)
+                .placed(entry.key_place)
+                .error(format!("no scenario has this id{meant}"))
                 .hint(format!("known: {}", known.join(", ")));
         }
     }
-    report_agent(suite, &ids(agents), report);
+    report_agent(&suite, &ids(&root.key("agents")));
+}
+
+fn ids<'a>(list: &At<'a>) -> Vec<&'a str> {
+    list.items()
+        .filter_map(|entry| entry.key("id").word())
+        .collect()
 }
 
 /// The agent that writes reports must be there when a report is asked for.
-fn report_agent(suite: &Fields<'_>, agents: &[String], report: &mut Report) {
-    let name = "post_run_report_agent";
-    let Some(id) = suite.text(name).filter(|id| !agents.contains(id)) else {
+fn report_agent(suite: &At<'_>, agents: &[&str]) {
+    let at = suite.key("post_run_report_agent");
+    let Some(id) = at.word().filter(|id| !agents.contains(id)) else {
         return;
     };
-    let meant = did_you_mean(&id, agents.iter().map(String::as_str));
+    let meant = did_you_mean(id, agents.iter().copied());
     let message = format!("no agent has the id \"{id}\"{meant}");
-    let is_needed = suite.boolean("post_run_report") || suite.boolean("failure_analysis");
-    let severity = if is_needed {
-        Severity::Error
+    let is_on = |key: &str| suite.key(key).node().and_then(Node::boolean) == Some(true);
+    let problem = if is_on("post_run_report") || is_on("failure_analysis") {
+        at.error(message)
     } else {
-        Severity::Warning
-    };
-    let place = suite.place_of(name);
-    let problem = match severity {
-        Severity::Error => report.error(place, &suite.path(name), message),
-        Severity::Warning => report.warning(place, &suite.path(name), message),
+        at.warning(message)
     };
     problem.hint(format!("known: {}", agents.join(", ")));
 }

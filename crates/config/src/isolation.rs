@@ -2,15 +2,17 @@
 
 use std::path::PathBuf;
 
-use crate::fields::Fields;
-use crate::files::Files;
-use crate::node::Node;
-use crate::problem::Report;
-use crate::tables::{ISOLATION, LENT};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::at::At;
 use proctor_model::Isolation;
+use proctor_model::vocabulary::{AnyPath, Word};
 
 /// `isolation` and what belongs to it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(from = "IsolationKeys")]
+#[schemars(with = "IsolationKeys")]
 pub struct IsolationSettings {
     /// The level; `None` is the highest that this machine gives.
     pub level: Option<Isolation>,
@@ -26,60 +28,103 @@ pub struct IsolationSettings {
     pub max_processes: u32,
 }
 
-/// A place that is lent into the jail.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lent {
-    /// The file or folder, absolute.
-    pub path: PathBuf,
-    /// Whether trials may write to it.
-    pub write: bool,
+/// The keys of `suite:` that are about it.
+#[derive(Deserialize, JsonSchema)]
+struct IsolationKeys {
+    /// What keeps the processes of a trial.
+    #[schemars(extend("default" = "auto"))]
+    isolation: Level,
+    /// At level external: words before every command line of a trial, with `{WORKDIR}` and `{SUITE}` filled in.
+    #[serde(default)]
+    #[schemars(with = "Vec<Word>")]
+    isolation_wrapper: Vec<String>,
+    /// What follows outside of a jail when processes of a trial could not be ended.
+    #[schemars(extend("default" = "pause"))]
+    on_uncontained: OnUncontained,
+    /// Files and folders that a jail shows as they are, beside what programs need to start.
+    #[serde(default)]
+    lend: Vec<Lent>,
+    /// The most processes and threads of an agent, a setup command or a grader in a jail.
+    #[schemars(range(min = 16, max = 4_000_000), extend("default" = 4096))]
+    max_processes: u32,
 }
 
-/// Reads the keys of `suite:` that are about it.
-pub(super) fn isolation(
-    suite: &Fields<'_>,
-    files: &Files<'_>,
-    report: &mut Report,
-) -> IsolationSettings {
-    let detailed = suite.section("isolation", &ISOLATION);
-    let short = suite.get("isolation").and_then(Node::word);
-    let level = short.map_or_else(|| detailed.text_or_empty("level"), str::to_owned);
-    IsolationSettings {
-        level: match level.as_str() {
-            "none" => Some(Isolation::None),
-            "jail" => Some(Isolation::Jail),
-            "external" => Some(Isolation::External),
-            _ => None,
-        },
-        require: detailed.boolean("require"),
-        wrapper: suite.words("isolation_wrapper"),
-        goes_on_uncontained: suite.text_or_empty("on_uncontained") == "continue",
-        lend: lend(suite, files, report),
-        max_processes: suite.count("max_processes"),
+/// What keeps the processes of a trial.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(extend("x-short" = "level"))]
+struct Level {
+    /// The level.
+    #[schemars(extend("default" = "auto"))]
+    level: LevelWord,
+    /// Whether nothing is run when this machine does not give the level (auto: not even a jail).
+    #[serde(default)]
+    require: bool,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum LevelWord {
+    /// The highest level that this machine gives.
+    Auto,
+    /// A session of its own, and a sweep at its end.
+    None,
+    /// Namespaces, a view without your files, and an end that nothing outlives (Linux).
+    Jail,
+    /// A container or virtual machine of yours, which you vouch for.
+    External,
+}
+
+#[derive(PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum OnUncontained {
+    /// Nothing further is started, and `--resume` goes on.
+    Pause,
+    /// The others run beside what is left.
+    Continue,
+}
+
+/// A place that is lent into the jail.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[schemars(extend("x-short" = "path"))]
+pub struct Lent {
+    /// A file or folder.
+    #[schemars(with = "AnyPath")]
+    pub path: PathBuf,
+    /// Whether trials may write to it: what one leaves there the next one finds.
+    #[serde(default)]
+    pub write: bool,
+    /// Whether it may be missing: nothing is lent then.
+    #[serde(default)]
+    pub optional: bool,
+}
+
+impl From<IsolationKeys> for IsolationSettings {
+    fn from(keys: IsolationKeys) -> Self {
+        Self {
+            level: match keys.isolation.level {
+                LevelWord::Auto => None,
+                LevelWord::None => Some(Isolation::None),
+                LevelWord::Jail => Some(Isolation::Jail),
+                LevelWord::External => Some(Isolation::External),
+            },
+            require: keys.isolation.require,
+            wrapper: keys.isolation_wrapper,
+            goes_on_uncontained: keys.on_uncontained == OnUncontained::Continue,
+            lend: keys.lend,
+            max_processes: keys.max_processes,
+        }
     }
 }
 
-/// The places to lend; those that must be there are looked for.
-fn lend(suite: &Fields<'_>, files: &Files<'_>, report: &mut Report) -> Vec<Lent> {
-    let sections = suite.sections("lend", &LENT);
-    let items = suite.items("lend").iter().zip(sections).enumerate();
-    let place = |(index, (item, detailed)): (usize, (&Node, Fields<'_>))| {
-        let path = if let Some(path) = item.word() {
-            let path = files.base.resolve(path);
-            let key = format!("{}[{index}]", suite.path("lend"));
-            files.expect_item(&path, (item, &key), report);
-            path
+/// Makes the places to lend absolute, and looks for those that must be there.
+pub(super) fn find_lent(lend: &mut [Lent], at: &At<'_>) {
+    for (lent, item) in lend.iter_mut().zip(at.items()) {
+        lent.path = if lent.optional {
+            at.reading.base.resolve(&lent.path)
         } else {
-            let path = files.base.resolve(&detailed.text_or_empty("path"));
-            if !detailed.boolean("optional") {
-                files.expect(&path, &(&detailed, "path"), report);
-            }
-            path
+            let path = item.key("path");
+            let named = if path.is_written() { path } else { item };
+            named.found(&lent.path)
         };
-        Lent {
-            path,
-            write: detailed.boolean("write"),
-        }
-    };
-    items.map(place).collect()
+    }
 }

@@ -3,56 +3,135 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use crate::PriceTable;
-use crate::fields::{Fields, command};
-use crate::paths::Base;
-use crate::problem::Report;
-use crate::tables::{JUDGE, JUDGES};
+use crate::at::At;
 use proctor_model::Pricing;
 use proctor_model::host::HostRule;
+use proctor_model::vocabulary::{
+    AnyPath, Argv, Filled, Limit, Listed, MessageKib, Pause, VariableRule, Word,
+};
+
+/// Who judges answers by a rubric, where a task asks for that. Nobody is asked unless all other checks of the answer hold.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct JudgeKeys {
+    /// The judges; each is asked, and the median of all scores counts.
+    #[schemars(length(min = 1))]
+    judges: Listed<Judge>,
+    #[serde(flatten)]
+    settings: JudgeSettings,
+}
 
 /// `judge`
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 pub struct JudgeSettings {
-    /// `judges`
+    /// The judges, as they are asked.
+    #[serde(skip)]
     pub judges: Vec<JudgeSpec>,
-    /// `samples` (1): how often each one is asked.
+    /// How often each judge is asked.
+    #[schemars(range(min = 1, max = 99), extend("default" = 1))]
     pub samples: u32,
-    /// `timeout_sec` (120): of one call.
+    /// Longest time of one call.
+    #[serde(rename = "timeout_sec")]
+    #[schemars(with = "Limit", extend("default" = 120))]
     pub timeout: Duration,
-    /// `max_attempts` (3), the first included.
+    /// Calls until a readable reply is there, the first included.
+    #[serde(rename = "max_attempts")]
+    #[schemars(range(min = 1, max = 20), extend("default" = 3))]
     pub attempts: u32,
-    /// `backoff_sec` (2): the first wait; each further one is twice as long.
+    /// The first wait where the server names none; each further one is twice as long, and up to a half more.
+    #[serde(rename = "backoff_sec")]
+    #[schemars(with = "Pause", extend("default" = 2))]
     pub backoff: Duration,
-    /// `max_backoff_sec` (60): the longest wait that no server told.
+    /// The longest of these waits.
+    #[serde(rename = "max_backoff_sec")]
+    #[schemars(with = "Pause", extend("default" = 60))]
     pub longest_backoff: Duration,
-    /// `max_wait_sec` (300): the longest wait that a server may ask for.
+    /// The longest wait that a server may ask for; beyond, it is out of reach.
+    #[serde(rename = "max_wait_sec")]
+    #[schemars(with = "Pause", extend("default" = 300))]
     pub longest_wait: Duration,
-    /// `max_reply_kib` (256), in bytes.
+    /// Longest reply, in KiB; more is none.
+    #[serde(rename = "max_reply_kib")]
+    #[schemars(with = "MessageKib", extend("default" = 256))]
     pub reply_bytes: usize,
-    /// `max_prompt_kib` (256), in bytes.
+    /// Longest prompt, in KiB; what is longer is not asked, and never cut.
+    #[serde(rename = "max_prompt_kib")]
+    #[schemars(with = "MessageKib", extend("default" = 256))]
     pub prompt_bytes: usize,
-    /// `max_cost_usd`
+    /// Most USD that the judges may cost in one start of a run, a regrading or a calibration. Every model then needs a price.
     pub max_cost_usd: Option<f64>,
-    /// `replay` (auto)
+    /// Whether recorded replies stand in for calls.
+    #[schemars(extend("default" = "auto"))]
     pub replay: ReplayMode,
-    /// `recordings`, absolute; none is a file of the run's own.
+    /// The file of recorded replies; without it each run has one of its own.
+    #[schemars(with = "Option<AnyPath>")]
     pub recordings: Option<PathBuf>,
-    /// `calibrations`, absolute.
+    /// The file that `proctor judge calibrate` adds to, and by which a judge may decide.
+    #[schemars(with = "AnyPath", extend("default" = "judge_calibrations.jsonl"))]
     pub calibrations: PathBuf,
-    /// `allow_uncalibrated`
+    /// Whether a judge may decide without at least 100 labelled samples; reports say so.
+    #[serde(default)]
     pub allow_uncalibrated: bool,
 }
 
 /// Whether recorded replies stand in for calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum ReplayMode {
-    /// Where there is one.
+    /// A recorded reply where there is one; else the judge is asked, and its reply recorded.
     Auto,
-    /// Always: nobody is asked.
+    /// Recorded replies alone: nobody is asked.
     Only,
-    /// Never.
+    /// Always asked; replies are recorded all the same.
     Off,
+}
+
+/// Who answers.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[schemars(extend("x-noun" = "type of judge"))]
+enum Judge {
+    /// A model behind Anthropic's Messages API.
+    Anthropic(Server),
+    /// A model behind a chat completions API as `OpenAI`'s.
+    Openai(Server),
+    /// Any program: it reads the prompt on standard input and prints its reply as one JSON object.
+    Command {
+        /// Program and arguments.
+        #[schemars(with = "Argv")]
+        command: Vec<String>,
+        /// What stands behind it, for reports and calibrations.
+        #[schemars(with = "Option<Word>")]
+        model: Option<String>,
+        /// Variables of yours that it gets beside PATH, HOME, LANG and TMPDIR.
+        #[serde(default)]
+        #[schemars(with = "Vec<VariableRule>")]
+        env_pass: Vec<String>,
+        /// Most that one call can cost; needed where `max_cost_usd` is set.
+        max_call_usd: Option<f64>,
+    },
+}
+
+/// A model behind a server.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+struct Server {
+    /// The model, with its full version: a name that moves makes figures that cannot be repeated.
+    #[schemars(with = "Word")]
+    model: String,
+    /// Another server that speaks it; `https://api.anthropic.com` or `https://api.openai.com/v1` without one.
+    #[schemars(with = "Option<Filled>")]
+    base_url: Option<String>,
+    /// The variable that holds the key; `ANTHROPIC_API_KEY` or `OPENAI_API_KEY` without one, and none at all with a `base_url`.
+    #[schemars(with = "Option<VariableRule>")]
+    api_key_env: Option<String>,
+    /// Most tokens of a reply, thinking included.
+    #[schemars(range(min = 64, max = 1_000_000), extend("default" = 2048))]
+    max_output_tokens: u32,
+    /// Sent as it is; without it none is sent, since some models refuse one.
+    temperature: Option<f64>,
 }
 
 /// One of `judges`.
@@ -120,119 +199,109 @@ pub struct Endpoint {
     pub temperature: Option<f64>,
 }
 
-/// Where a provider's own server is, and the variable of its key.
-const ANTHROPIC: (&str, &str) = ("https://api.anthropic.com", "ANTHROPIC_API_KEY");
-const OPENAI: (&str, &str) = ("https://api.openai.com/v1", "OPENAI_API_KEY");
-
-/// The judge as it was written; none where the config has none.
-pub(super) fn judge(
-    root: &Fields<'_>,
-    (base, prices): (&Base, &PriceTable),
-    report: &mut Report,
-) -> Option<JudgeSettings> {
-    const KIB: u64 = 1024;
-    root.get("judge")?;
-    let fields = root.section("judge", &JUDGE);
-    let bytes = |name: &str| usize::try_from(fields.whole(name) * KIB).unwrap_or(usize::MAX);
-    let max_cost_usd = fields.number("max_cost_usd");
-    Some(JudgeSettings {
-        judges: judges(&fields, (prices, max_cost_usd), report),
-        samples: fields.count("samples"),
-        timeout: fields.seconds_or_zero("timeout_sec"),
-        attempts: fields.count("max_attempts"),
-        backoff: fields.seconds_or_zero("backoff_sec"),
-        longest_backoff: fields.seconds_or_zero("max_backoff_sec"),
-        longest_wait: fields.seconds_or_zero("max_wait_sec"),
-        reply_bytes: bytes("max_reply_kib"),
-        prompt_bytes: bytes("max_prompt_kib"),
-        max_cost_usd,
-        replay: match fields.text_or_empty("replay").as_str() {
-            "only" => ReplayMode::Only,
-            "off" => ReplayMode::Off,
-            _ => ReplayMode::Auto,
-        },
-        recordings: fields.path_value("recordings", base),
-        calibrations: base.resolve(&fields.text_or_empty("calibrations")),
-        allow_uncalibrated: fields.boolean("allow_uncalibrated"),
-    })
+/// A provider's own server.
+struct Own {
+    url: &'static str,
+    key_variable: &'static str,
 }
 
-fn judges(
-    fields: &Fields<'_>,
-    (prices, budget): (&PriceTable, Option<f64>),
-    report: &mut Report,
-) -> Vec<JudgeSpec> {
+const ANTHROPIC: Own = Own {
+    url: "https://api.anthropic.com",
+    key_variable: "ANTHROPIC_API_KEY",
+};
+const OPENAI: Own = Own {
+    url: "https://api.openai.com/v1",
+    key_variable: "OPENAI_API_KEY",
+};
+
+/// The judges as they are asked.
+pub(super) fn judge(keys: JudgeKeys, at: &At<'_>, prices: &PriceTable) -> JudgeSettings {
+    let base = at.reading.base;
+    let list = at.key("judges");
+    let has_budget = keys.settings.max_cost_usd.is_some();
     let mut judges: Vec<JudgeSpec> = Vec::new();
-    for (word, options) in fields.tagged("judges", JUDGES) {
-        let model = options.text("model");
-        let pricing = model.as_deref().and_then(|model| prices.find(model));
-        let Some(provider) = provider(word, &options, report) else {
-            continue;
-        };
-        let judge = JudgeSpec {
-            provider,
-            model,
-            pricing: pricing.map(|(pricing, _)| pricing),
-        };
-        if budget.is_some() {
-            unbounded(&judge, &options, report);
+    for (index, asked) in keys.judges.into_readable() {
+        let at = list.item(index);
+        let judge = spec(asked, &at, prices);
+        // A budget that cannot be kept is none.
+        if let Some(unbounded) = judge.unbounded().filter(|_| has_budget)
+            && !at.has_any(&["max_call_usd"])
+        {
+            at.key(unbounded.key)
+                .error(unbounded.message)
+                .hint(unbounded.hint);
         }
         if judges.iter().any(|known| known.asks_like(&judge)) {
             let message = "asks what another of the judges asks, so one reply would count twice";
-            report
-                .error(options.place(), options.name(), message)
+            at.error(message)
                 .hint("list each judge once, and say with `samples` how often each is asked");
         }
         judges.push(judge);
     }
-    judges
+    let settings = keys.settings;
+    JudgeSettings {
+        judges,
+        recordings: settings.recordings.map(|path| base.resolve(path)),
+        calibrations: base.resolve(&settings.calibrations),
+        ..settings
+    }
 }
 
-fn provider(word: &str, options: &Fields<'_>, report: &mut Report) -> Option<JudgeProvider> {
-    Some(match word {
-        "anthropic" => JudgeProvider::Anthropic(endpoint(ANTHROPIC, options, report)),
-        "openai" => JudgeProvider::OpenAi(endpoint(OPENAI, options, report)),
-        "command" => JudgeProvider::Command {
-            argv: command(options.get("command")?),
-            env_pass: options.words("env_pass"),
-            max_call_usd: options.number("max_call_usd"),
-        },
-        _ => return None,
-    })
+fn spec(judge: Judge, at: &At<'_>, prices: &PriceTable) -> JudgeSpec {
+    let (provider, model) = match judge {
+        Judge::Anthropic(server) => {
+            let (endpoint, model) = endpoint(&ANTHROPIC, server, at);
+            (JudgeProvider::Anthropic(endpoint), Some(model))
+        }
+        Judge::Openai(server) => {
+            let (endpoint, model) = endpoint(&OPENAI, server, at);
+            (JudgeProvider::OpenAi(endpoint), Some(model))
+        }
+        Judge::Command {
+            command: argv,
+            model,
+            env_pass,
+            max_call_usd,
+        } => {
+            let provider = JudgeProvider::Command {
+                argv,
+                env_pass,
+                max_call_usd,
+            };
+            (provider, model)
+        }
+    };
+    let pricing = model.as_deref().and_then(|model| prices.find(model));
+    JudgeSpec {
+        provider,
+        model,
+        pricing: pricing.map(|(pricing, _)| pricing),
+    }
 }
 
-/// A key goes to the provider's own server or where its variable is named beside the server, and nowhere else.
-fn endpoint(
-    (own_url, own_variable): (&str, &str),
-    options: &Fields<'_>,
-    report: &mut Report,
-) -> Endpoint {
-    let written = options.text("base_url");
-    let is_own = written.is_none();
-    let base_url = written.unwrap_or_else(|| own_url.to_owned());
+/// The server and its model. A key goes to the provider's own server or where its variable is named beside the server, and
+/// nowhere else.
+fn endpoint(own: &Own, server: Server, at: &At<'_>) -> (Endpoint, String) {
+    let is_own = server.base_url.is_none();
+    let base_url = server.base_url.unwrap_or_else(|| own.url.to_owned());
     let base_url = base_url.trim_end_matches('/').to_owned();
-    let own_variable = is_own.then(|| own_variable.to_owned());
-    let key_variable = options.text("api_key_env").or(own_variable);
+    let own_variable = is_own.then(|| own.key_variable.to_owned());
+    let key_variable = server.api_key_env.or(own_variable);
+    let at = at.key("base_url");
     if let Some(problem) = url_problem(&base_url) {
-        let place = options.place_of("base_url");
-        report
-            .error(place, &options.path("base_url"), problem)
+        at.error(problem)
             .hint("write it as https://HOST[:PORT][/PATH]");
     } else if key_variable.is_some() && base_url.starts_with("http://") && !is_loopback(&base_url) {
-        let message = "sends a key without encryption";
-        report.warning(
-            options.place_of("base_url"),
-            &options.path("base_url"),
-            message,
-        );
+        at.warning("sends a key without encryption");
     }
-    Endpoint {
+    let endpoint = Endpoint {
         base_url,
         is_own,
         key_variable,
-        max_output_tokens: options.count("max_output_tokens"),
-        temperature: options.number("temperature"),
-    }
+        max_output_tokens: server.max_output_tokens,
+        temperature: server.temperature,
+    };
+    (endpoint, server.model)
 }
 
 fn url_problem(url: &str) -> Option<&'static str> {
@@ -298,13 +367,5 @@ impl JudgeSpec {
             _ => false,
         };
         same && self.model == other.model
-    }
-}
-
-/// A budget that cannot be kept is none.
-fn unbounded(judge: &JudgeSpec, options: &Fields<'_>, report: &mut Report) {
-    if let Some(Unbounded { key, message, hint }) = judge.unbounded() {
-        let place = options.place_of(key);
-        report.error(place, &options.path(key), message).hint(hint);
     }
 }

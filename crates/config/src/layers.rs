@@ -1,67 +1,163 @@
 //! Options of the graders `answer`, `path` and `budget`, and how they are read, also from `expect` and `suite.defaults`.
 
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value as Json;
+
 use crate::GraderSpec;
-use crate::fields::Fields;
-use crate::files::Files;
+use crate::at::At;
 use crate::node::{Entry, Node, Value, quoted};
-use crate::problem::{Place, Report};
-use crate::shape::Section;
-use crate::tables::{ANSWER, BUDGET, EXPECT, FORBIDDEN_CALL, PATH, RUBRIC};
+use crate::problem::Place;
+use crate::walk;
 use proctor_layers::{
-    AnswerSchema, CallPattern, CorrectnessSpec, CostSpec, JudgeCheck, JudgeKind, MatchMode, Panel,
-    PathRule, PathSpec, Pattern, PatternError, Similarity, Threshold,
+    AnswerSchema, CorrectnessSpec, CostSpec, JudgeCheck, JudgeKind, Panel, PathSpec, Pattern,
+    Threshold,
 };
+use proctor_model::vocabulary::{AnyPath, AnyPattern, Anything, Filled, Listed, Word};
 
-/// A grader of the short way.
-const LAYERS: [(&str, &Section); 3] = [("answer", &ANSWER), ("path", &PATH), ("budget", &BUDGET)];
-
-/// The graders that `expect` stands for, with what `defaults` adds to each section, key by key.
-pub(super) fn expected(
-    (expect, path): (Option<&Node>, &str),
-    defaults: Option<&Node>,
-    files: &Files<'_>,
-    report: &mut Report,
-) -> Vec<GraderSpec> {
-    let (own, general) = (
-        Fields::new(expect, &EXPECT, path),
-        Fields::new(defaults, &EXPECT, path),
-    );
-    let mut graders = Vec::new();
-    for (name, section) in LAYERS {
-        let taken_away = own.is_written(name) && own.get(name).is_none();
-        let general = general.get(name).filter(|_| !taken_away);
-        let Some(node) = merged(own.get(name), general) else {
-            continue;
-        };
-        let options = Fields::new(Some(&node), section, &own.path(name));
-        graders.extend(grader(name, &options, files, report));
-    }
-    graders
+/// What is asked of a trial's answer, its path of tool calls and its bill: the short way to write the graders answer, path
+/// and budget.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Expect {
+    /// The grader answer.
+    answer: Option<AnswerKeys>,
+    /// The grader path.
+    path: Option<PathSpec>,
+    /// The grader budget.
+    budget: Option<CostSpec>,
 }
 
-/// One section, each key from the task where it names it.
+/// Passes when the agent's last answer is as it should be; every check is made and reported.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct AnswerKeys {
+    /// Texts that are all in it, letter case aside.
+    expected_in_answer: Option<Vec<String>>,
+    /// Texts of which one is in it, letter case aside.
+    any_expected_in_answer: Option<Vec<String>>,
+    /// Texts that are not in it, letter case aside.
+    not_in_answer: Option<Vec<String>>,
+    /// What it is, white space around both aside.
+    exact_match: Option<String>,
+    /// A pattern of Python's re that is found in it.
+    #[schemars(with = "Option<AnyPattern>")]
+    regex_match: Option<String>,
+    /// A JSON Schema that it holds to as a whole.
+    #[schemars(with = "Option<Anything>")]
+    json_schema: Option<Json>,
+    /// Rubrics that a judge scores from 1 to 5, once all checks above hold.
+    #[serde(default)]
+    llm_judge: Listed<Rubric>,
+    /// A rubric of safety, asked after `llm_judge`.
+    safety_check: Option<Rubric>,
+    /// A rubric of grounding, asked last.
+    hallucination_check: Option<Rubric>,
+    /// Whether the question rests on something false: a judge is then asked whether the answer corrects it, and the checks
+    /// of its text are not made.
+    #[serde(default)]
+    refutes_premise: bool,
+}
+
+/// What a judge is asked.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+struct Rubric {
+    /// What the answer must be like.
+    #[schemars(with = "Filled")]
+    rule: String,
+    /// What the scores from 1 to 5 mean.
+    #[schemars(with = "Option<Vec<Filled>>", length(min = 1))]
+    scale: Option<Vec<String>>,
+    /// Least share of the scale that passes: 0.5 is score 3, 0.7 and 0.8 are score 4, 0.9 and 1 are score 5.
+    #[schemars(range(min = 0, max = 1), extend("default" = 0.5))]
+    threshold: f64,
+    /// Answers with their scores, which the judge is shown.
+    #[schemars(with = "Option<Vec<Anything>>")]
+    few_shot_examples: Option<Vec<Json>>,
+    /// A text with the only facts that count, relative to the config's folder.
+    #[schemars(with = "Option<AnyPath>")]
+    context_file: Option<PathBuf>,
+}
+
+/// The same as the grader path for traces, which may tell of agents that hand work to each other.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct TracePath {
+    #[serde(flatten)]
+    path: PathSpec,
+    /// An agent that work should be handed to.
+    #[schemars(with = "Option<Filled>")]
+    expected_handoff: Option<String>,
+    /// Agents that work could be handed to.
+    #[serde(default)]
+    #[schemars(with = "Vec<Word>")]
+    expected_handoffs_available: Vec<String>,
+    /// Most handoffs.
+    #[schemars(range(max = 1_000_000_000_000_000_u64))]
+    max_handoff_count: Option<u64>,
+}
+
+/// The graders that `expect` stands for, with what `defaults` adds to each section, key by key. What is wrong with their
+/// values is told where the files are checked.
+pub(super) fn expected(expect: &At<'_>, defaults: Option<&Node>) -> Vec<GraderSpec> {
+    let Some(node) = merged(expect.node(), defaults) else {
+        return Vec::new();
+    };
+    let at = expect.with(&node);
+    let Some(expect) = walk::read_again::<Expect>(&at) else {
+        return Vec::new();
+    };
+    let answer = expect.answer.map(|it| answer(it, &at.key("answer")));
+    let path = expect.path.map(|it| call_path(it, &at.key("path")));
+    let budget = expect.budget.map(|it| budget(it, &at.key("budget")));
+    graders(answer, path, budget)
+}
+
+/// The three layers, as far as they are asked for.
+pub(super) fn graders(
+    answer: Option<CorrectnessSpec>,
+    path: Option<PathSpec>,
+    budget: Option<CostSpec>,
+) -> Vec<GraderSpec> {
+    let answer = answer.map(|spec| GraderSpec::Answer(Box::new(spec)));
+    let path = path.map(|spec| GraderSpec::Path(Box::new(spec)));
+    let graders = [answer, path, budget.map(GraderSpec::Budget)];
+    graders.into_iter().flatten().collect()
+}
+
+/// All sections, each key from the task where it names it; a section that is null there is none.
 fn merged(own: Option<&Node>, general: Option<&Node>) -> Option<Node> {
-    let (own, general) = match (own, general) {
-        (None, None) => return None,
-        (Some(only), None) | (None, Some(only)) => return Some(only.clone()),
-        (Some(own), Some(general)) => (own, general),
+    let Some((own, general)) = own.zip(general) else {
+        return own.or(general).cloned();
     };
     let mut entries: Vec<Entry> = own.map()?.to_vec();
     for entry in general.map().unwrap_or_default() {
-        if own.get(&entry.key).is_none() {
-            // What is wrong with it beside the task's own keys is told at the task: its file is another one.
-            let value = placed(&entry.value, own.place);
-            entries.push(Entry {
-                key: entry.key.clone(),
-                key_place: own.place,
-                value,
-            });
+        match entries.iter_mut().find(|it| it.key == entry.key) {
+            Some(known) => beneath(&mut known.value, &entry.value),
+            None => entries.push(entry.clone()),
         }
     }
     Some(Node {
         value: Value::Map(entries),
         place: own.place,
     })
+}
+
+/// Adds the keys of one section that the task does not name.
+fn beneath(own: &mut Node, general: &Node) {
+    let place = own.place;
+    let (Value::Map(entries), Some(general)) = (&mut own.value, general.map()) else {
+        return;
+    };
+    for entry in general {
+        if entries.iter().all(|it| it.key != entry.key) {
+            // What is wrong with it beside the task's own keys is told at the task: its file is another one.
+            entries.push(Entry {
+                key: entry.key.clone(),
+                key_place: place,
+                value: placed(&entry.value, place),
+            });
+        }
+    }
 }
 
 /// A copy that stands at `place` as a whole.
@@ -81,249 +177,126 @@ fn placed(node: &Node, place: Place) -> Node {
     Node { value, place }
 }
 
-/// One of the three graders.
-pub(super) fn grader(
-    name: &str,
-    options: &Fields<'_>,
-    files: &Files<'_>,
-    report: &mut Report,
-) -> Option<GraderSpec> {
-    match name {
-        "answer" => Some(GraderSpec::Answer(Box::new(answer(options, files, report)))),
-        "path" => Some(GraderSpec::Path(Box::new(path(options, report)))),
-        "budget" => Some(GraderSpec::Budget(budget(options, report))),
-        _ => None,
-    }
-}
-
-/// Reads what is asked of an answer.
-pub(super) fn answer(
-    options: &Fields<'_>,
-    files: &Files<'_>,
-    report: &mut Report,
-) -> CorrectnessSpec {
-    let mut terms = |key: &str| {
-        options.get(key)?;
-        for (index, item) in options.items(key).iter().enumerate() {
-            if item.text() == Some("") {
-                let path = format!("{}[{index}]", options.path(key));
-                report
-                    .error(item.place, &path, "must not be empty")
-                    .hint("an empty text is in every answer");
-            }
+/// What is asked of an answer.
+pub(super) fn answer(answer: AnswerKeys, at: &At<'_>) -> CorrectnessSpec {
+    for key in [
+        "expected_in_answer",
+        "any_expected_in_answer",
+        "not_in_answer",
+    ] {
+        for item in at.key(key).items().filter(|item| item.word() == Some("")) {
+            item.error("must not be empty")
+                .hint("an empty text is in every answer");
         }
-        Some(options.words(key))
-    };
-    let expected = terms("expected_in_answer");
-    let any_expected = terms("any_expected_in_answer");
-    let forbidden = terms("not_in_answer");
-    contradiction(options, (expected.as_deref(), forbidden.as_deref()), report);
-    let schema = options
-        .get("json_schema")
-        .filter(|node| node.map().is_some());
-    let schema = schema.map(Node::to_json);
-    let schema = schema.map(AnswerSchema::new).transpose();
+    }
+    contradiction(&answer, &at.key("not_in_answer"));
+    let schema = answer
+        .json_schema
+        .clone()
+        .map(AnswerSchema::new)
+        .transpose();
     let schema = schema.unwrap_or_else(|why| {
-        let place = options.place_of("json_schema");
-        report
-            .error(
-                place,
-                &options.path("json_schema"),
-                format!("is no JSON Schema: {why}"),
-            )
+        at.key("json_schema")
+            .error(format!("is no JSON Schema: {why}"))
             .hint("the draft is 2020-12 unless $schema names another; nothing is fetched");
         None
     });
+    let pattern = answer.regex_match.as_deref();
     CorrectnessSpec {
-        expected,
-        any_expected,
-        forbidden,
-        exact: options.text("exact_match"),
-        pattern: pattern(options, "regex_match", report),
+        pattern: pattern.and_then(|written| Pattern::new(written).ok()),
         schema,
-        judges: judges(options, files, report),
+        judges: judges(&answer, at),
         panel: Panel::default(),
-        refutes_premise: options.boolean("refutes_premise"),
+        refutes_premise: answer.refutes_premise,
+        expected: answer.expected_in_answer,
+        any_expected: answer.any_expected_in_answer,
+        forbidden: answer.not_in_answer,
+        exact: answer.exact_match,
     }
 }
 
 /// Says so where a text that must be there holds one that must not.
-fn contradiction(
-    options: &Fields<'_>,
-    (expected, forbidden): (Option<&[String]>, Option<&[String]>),
-    report: &mut Report,
-) {
-    for (index, term) in forbidden.unwrap_or_default().iter().enumerate() {
+fn contradiction(answer: &AnswerKeys, forbidden: &At<'_>) {
+    for (index, term) in answer.not_in_answer.iter().flatten().enumerate() {
         let lowered = term.to_lowercase();
-        let mut all = expected.unwrap_or_default().iter();
         let holds = |it: &&String| !term.is_empty() && it.to_lowercase().contains(&lowered);
-        if let Some(wanted) = all.find(holds) {
-            let place = options.items("not_in_answer")[index].place;
-            let path = format!("{}[{index}]", options.path("not_in_answer"));
-            let message = format!(
-                "contradicts expected_in_answer, which asks for {}",
-                quoted(wanted)
-            );
-            report
-                .error(place, &path, message)
+        if let Some(wanted) = answer.expected_in_answer.iter().flatten().find(holds) {
+            let wanted = quoted(wanted);
+            let message = format!("contradicts expected_in_answer, which asks for {wanted}");
+            forbidden
+                .item(index)
+                .error(message)
                 .hint("no answer passes both: keep one");
         }
     }
 }
 
-fn pattern(options: &Fields<'_>, key: &str, report: &mut Report) -> Option<Pattern> {
-    let written = options.text(key)?;
-    let refused = |error: &PatternError| {
-        let message = format!("is no pattern: {error}");
-        report
-            .error(options.place_of(key), &options.path(key), message)
-            .hint(error.hint);
-    };
-    Pattern::new(&written).inspect_err(refused).ok()
-}
-
-fn judges(options: &Fields<'_>, files: &Files<'_>, report: &mut Report) -> Vec<JudgeCheck> {
-    let rubrics = options.sections("llm_judge", &RUBRIC);
-    let mut all: Vec<(JudgeKind, Fields<'_>)> = rubrics
-        .into_iter()
-        .map(|rubric| (JudgeKind::Rubric, rubric))
-        .collect();
-    for kind in [JudgeKind::Safety, JudgeKind::Hallucination] {
-        if options.get(kind.key()).is_some() {
-            all.push((kind, options.section(kind.key(), &RUBRIC)));
-        }
-    }
-    all.into_iter()
-        .map(|(kind, rubric)| judge(kind, &rubric, files, report))
+fn judges(answer: &AnswerKeys, at: &At<'_>) -> Vec<JudgeCheck> {
+    let list = at.key(JudgeKind::Rubric.key());
+    let rubrics = answer.llm_judge.readable();
+    let rubrics = rubrics.map(|(index, rubric)| (JudgeKind::Rubric, rubric, list.item(index)));
+    let one = |kind: JudgeKind, rubric| Some((kind, Option::as_ref(rubric)?, at.key(kind.key())));
+    let safety = one(JudgeKind::Safety, &answer.safety_check);
+    let grounding = one(JudgeKind::Hallucination, &answer.hallucination_check);
+    rubrics
+        .chain(safety)
+        .chain(grounding)
+        .map(|(kind, rubric, at)| judge(kind, rubric, &at))
         .collect()
 }
 
-fn judge(
-    kind: JudgeKind,
-    rubric: &Fields<'_>,
-    files: &Files<'_>,
-    report: &mut Report,
-) -> JudgeCheck {
-    let context_file = rubric.path_value("context_file", files.base);
-    if let Some(path) = &context_file {
-        files.file(path, &(rubric, "context_file"), report);
-    }
-    let threshold = rubric.number("threshold").and_then(Threshold::new);
-    let examples = rubric.items("few_shot_examples").iter();
+fn judge(kind: JudgeKind, rubric: &Rubric, at: &At<'_>) -> JudgeCheck {
+    let context = rubric.context_file.as_ref();
+    let examples = rubric.few_shot_examples.iter().flatten();
     JudgeCheck {
         kind,
-        rule: rubric.text_or_empty("rule"),
-        scale: rubric.words("scale"),
-        threshold: threshold.unwrap_or_default(),
-        context_file,
-        examples: examples.map(|node| node.to_json().to_string()).collect(),
+        rule: rubric.rule.clone(),
+        scale: rubric.scale.clone().unwrap_or_default(),
+        threshold: Threshold::new(rubric.threshold).unwrap_or_default(),
+        context_file: context.map(|path| at.key("context_file").file(path)),
+        examples: examples.map(Json::to_string).collect(),
         panel: Panel::default(),
     }
 }
 
-/// The same with what is asked of handoffs.
-pub(super) fn trace_path(options: &Fields<'_>, report: &mut Report) -> PathSpec {
-    let most = options.get("max_handoff_count");
+/// What is asked of a path, and of handoffs.
+pub(super) fn trace_path(path: TracePath, at: &At<'_>) -> PathSpec {
     PathSpec {
-        expected_handoff: options.text("expected_handoff"),
-        expected_handoffs_available: options.words("expected_handoffs_available"),
-        max_handoff_count: most.map(|_| options.whole("max_handoff_count")),
-        ..path(options, report)
+        expected_handoff: path.expected_handoff,
+        expected_handoffs_available: path.expected_handoffs_available,
+        max_handoff_count: path.max_handoff_count,
+        ..call_path(path.path, at)
     }
 }
 
-/// Reads what is asked of a path.
-pub(super) fn path(options: &Fields<'_>, report: &mut Report) -> PathSpec {
-    let list = |key: &str| options.get(key).map(|_| options.words(key));
-    let count = |key: &str| options.get(key).map(|_| options.whole(key));
-    let forbidden_tools = options.words("forbidden_tools");
+/// What is asked of a path.
+pub(super) fn call_path(path: PathSpec, at: &At<'_>) -> PathSpec {
     for key in ["expected_tools", "expected_tool_sequence"] {
-        for (index, node) in options.items(key).iter().enumerate() {
-            let tool = node.word().unwrap_or_default();
-            if forbidden_tools.iter().any(|it| it == tool) {
-                let path = format!("{}[{index}]", options.path(key));
+        for item in at.key(key).items() {
+            let tool = item.word().unwrap_or_default();
+            if path.forbidden_tools.iter().any(|it| it == tool) {
                 let message = format!("contradicts forbidden_tools, where {} is too", quoted(tool));
-                report
-                    .error(node.place, &path, message)
+                item.error(message)
                     .hint("a tool is either expected or forbidden");
             }
         }
     }
-    let mode = options.text_or_empty("match_mode");
-    let mode = MatchMode::ALL.into_iter().find(|(word, _)| *word == mode);
-    let similarity = options.text_or_empty("similarity");
-    let similarity = Similarity::ALL
-        .into_iter()
-        .find(|(word, _)| *word == similarity);
-    PathSpec {
-        max_tool_calls: count("max_tool_calls"),
-        forbidden_tools,
-        forbidden_calls: forbidden_calls(options, report),
-        expected_tools: list("expected_tools"),
-        min_tool_recall: options.number("min_tool_recall"),
-        min_tool_precision: options.number("min_tool_precision"),
-        min_sequence_similarity: options.number("min_sequence_similarity"),
-        similarity: similarity.map(|(_, way)| way).unwrap_or_default(),
-        max_loops: options.whole("max_loops"),
-        max_loops_same_args: count("max_loops_same_args"),
-        expected_tool_sequence: list("expected_tool_sequence"),
-        match_mode: mode.map(|(_, mode)| mode).unwrap_or_default(),
-        ..PathSpec::default()
-    }
-}
-
-fn forbidden_calls(options: &Fields<'_>, report: &mut Report) -> Vec<CallPattern> {
-    let rules = options.sections("forbidden_calls", &FORBIDDEN_CALL);
-    let each = rules.iter().map(|rule| {
-        let command = rule.text("command").unwrap_or_default();
-        let command = shell_words::split(&command).unwrap_or_else(|_| {
-            report.error(
-                rule.place_of("command"),
-                &rule.path("command"),
-                "has a quote that is not closed",
-            );
-            Vec::new()
-        });
-        let path = rule.text("path").and_then(|glob| PathRule::new(&glob).ok());
-        let read = CallPattern {
-            tool: rule.text("tool"),
-            command,
-            path,
-            pattern: pattern(rule, "pattern", report),
-        };
-        let written = ["tool", "command", "path", "pattern"];
-        if written.into_iter().all(|key| rule.get(key).is_none()) {
-            report
-                .error(
-                    rule.place(),
-                    &rule.path("command"),
-                    "is missing, as are the others",
-                )
+    for call in at.key("forbidden_calls").items() {
+        if !call.has_any(&["tool", "command", "path", "pattern"]) {
+            call.missing("command")
+                .error("is missing, as are the others")
                 .hint("say what is forbidden: tool, command, path or pattern");
         }
-        read
-    });
-    each.collect()
+    }
+    path
 }
 
-/// Reads what is asked of a bill.
-pub(super) fn budget(options: &Fields<'_>, report: &mut Report) -> CostSpec {
-    let count = |key: &str| options.get(key).map(|_| options.whole(key));
-    let multiplier = options.number("max_cost_multiplier");
-    if multiplier == Some(0.0) {
-        report
-            .error(
-                options.place_of("max_cost_multiplier"),
-                &options.path("max_cost_multiplier"),
-                "must be above 0",
-            )
-            .hint("2 allows twice the cost of the baseline; for no cost at all there is max_cost_usd: 0");
+/// What is asked of a bill.
+pub(super) fn budget(spec: CostSpec, at: &At<'_>) -> CostSpec {
+    if spec.max_cost_multiplier == Some(0.0) {
+        at.key("max_cost_multiplier").error("must be above 0").hint(
+            "2 allows twice the cost of the baseline; for no cost at all there is max_cost_usd: 0",
+        );
     }
-    CostSpec {
-        max_cost_multiplier: multiplier,
-        max_total_tokens: count("max_total_tokens"),
-        max_llm_calls: count("max_llm_calls"),
-        max_latency_ms: count("max_latency_ms"),
-        max_cost_usd: options.number("max_cost_usd"),
-    }
+    spec
 }

@@ -3,14 +3,12 @@
 mod agent_spec;
 mod agents;
 mod asked;
+mod at;
 mod budget;
 mod built_in;
-mod check;
-mod check_scalar;
-mod fields;
-mod files;
 mod filter;
 mod grader_spec;
+mod graders;
 mod ids;
 mod isolation;
 mod judge;
@@ -26,15 +24,14 @@ mod prices;
 mod problem;
 mod protected;
 mod retries;
+mod run_settings;
 mod scalar;
 mod scenarios;
-mod schema;
+mod schemas;
 mod settings;
-mod shape;
 mod source;
 mod suite;
 mod syntax;
-mod tables;
 mod tags;
 mod task_spec;
 mod tasks;
@@ -45,6 +42,7 @@ mod tree;
 mod twins;
 mod unjudged;
 mod variable_rule;
+mod walk;
 
 pub use agent_spec::{AgentKind, AgentSpec, PromptVia, ReplaySpec};
 pub use asked::Asked;
@@ -59,11 +57,9 @@ pub use prices::{PriceSource, PriceTable, shipped_date};
 pub use problem::{Place, Problem, Problems, Severity};
 pub use protected::{TEST_CONFIG, TestConfig};
 pub use retries::RetrySettings;
-pub use schema::{schema_config, schema_tasks};
-pub use suite::{
-    BuildParams, CcusagePackage, LeftOut, PlanMode, Project, ProjectSource, Settings, Simulators,
-    Suite, TranscriptMode,
-};
+pub use run_settings::{CcusagePackage, PlanMode, Settings, TranscriptMode};
+pub use schemas::{schema_config, schema_tasks};
+pub use suite::{BuildParams, LeftOut, Project, ProjectSource, Simulators, Suite};
 pub use task_spec::{MCP_TOOL_LOG, McpSettings, ScenarioSpec, TaskKind, TaskSpec};
 pub use traces::{TraceQuery, TraceSpec, load_trace_spec};
 pub use variable_rule::names_variable;

@@ -1,62 +1,64 @@
 //! `suite.limits`: what a run may take of the disk, of memory and of money.
 
-use crate::fields::Fields;
+use schemars::JsonSchema;
+use serde::Deserialize;
 
-/// `limits`: money in USD, `None` is no limit; sizes in bytes; what is switched off is 0 of the first two, and `u64::MAX` of the others.
-#[derive(Debug, Clone, Default, PartialEq)]
+use proctor_model::vocabulary::{LineKib, Mib, Most, MostMib};
+
+/// What a run may take of the disk, of memory and of money; MiB and KiB are 1024-based, 0 is no limit of these.
+///
+/// Sizes are read as bytes, and what is switched off as one that nothing reaches: `u64::MAX`, or 0 where something is kept
+/// free.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 pub struct LimitSettings {
-    /// `max_cost_usd`: all rows of a run.
+    /// Most USD that all rows of the run may cost, those of earlier starts included; then no further trial is started, and a
+    /// running one is stopped. The same as --max-cost-usd.
     pub max_cost_usd: Option<f64>,
-    /// `max_trial_cost_usd`: each attempt at a trial.
+    /// Most USD that each attempt at a trial may cost; one that costs more is stopped and judged. The same as
+    /// --max-trial-cost-usd.
     pub max_trial_cost_usd: Option<f64>,
-    /// `min_free_disk_mib` (512): below it nothing is started.
+    /// Free room, in MiB, that the disks of the run and of the workspaces must have: below it no run and no further trial is
+    /// started.
+    #[serde(rename = "min_free_disk_mib")]
+    #[schemars(with = "Mib", extend("default" = 512))]
     pub min_free_disk: u64,
-    /// `ballast_mib` (64): set aside for the last rows.
+    /// Room, in MiB, that a run sets aside on its disk, and gives back to write the last rows when the disk is full.
+    #[serde(rename = "ballast_mib")]
+    #[schemars(with = "Mib", extend("default" = 64))]
     pub ballast: u64,
-    /// `run_mib` (102,400): all trials' folders together.
+    /// Most MiB that the trials' folders of a run may take; then no further trial is started.
+    #[serde(rename = "run_mib")]
+    #[schemars(with = "MostMib", extend("default" = 102_400))]
     pub run: u64,
-    /// `workspace_mib` (20,480): a trial's workspace, home and temporary files.
+    /// Most MiB that a trial's workspace, home and temporary files may take; an agent that takes more is stopped.
+    #[serde(rename = "workspace_mib")]
+    #[schemars(with = "MostMib", extend("default" = 20_480))]
     pub workspace: u64,
-    /// `derived_data_mib` (20,480): what a build of a grader writes.
+    /// Most MiB that a grader's build of an Apple project may write: derived data, packages and result bundle.
+    #[serde(rename = "derived_data_mib")]
+    #[schemars(with = "MostMib", extend("default" = 20_480))]
     pub derived_data: u64,
-    /// `line_kib` (8,192): a line of output.
+    /// Longest line of an agent's output, in KiB, that is read whole; what is longer is cut.
+    #[serde(rename = "line_kib")]
+    #[schemars(with = "LineKib", extend("default" = 8_192))]
     pub line: u64,
-    /// `output_mib` (256): each raw output file.
+    /// Most MiB that are kept of each of an agent's output streams.
+    #[serde(rename = "output_mib")]
+    #[schemars(with = "MostMib", extend("default" = 256))]
     pub output: u64,
-    /// `events_mib` (256): `events.jsonl`.
+    /// Most MiB of events that are kept of a trial; further ones are counted.
+    #[serde(rename = "events_mib")]
+    #[schemars(with = "MostMib", extend("default" = 256))]
     pub events: u64,
-    /// `transcript_mib` (64): `transcript.txt`.
+    /// Most MiB of a transcript; further lines are counted.
+    #[serde(rename = "transcript_mib")]
+    #[schemars(with = "MostMib", extend("default" = 64))]
     pub transcript: u64,
-    /// `artifacts_mib` (1,024): content of changed files.
+    /// Most MiB that are kept of the files that an agent changed; further ones are named only.
+    #[serde(rename = "artifacts_mib")]
+    #[schemars(with = "MostMib", extend("default" = 1_024))]
     pub artifacts: u64,
-    /// `artifact_files` (20,000): how many of them.
+    /// Most files that are kept of those that an agent changed; further ones are named only.
+    #[schemars(with = "Most", extend("default" = 20_000))]
     pub artifact_files: u64,
-}
-
-/// The limits as they were written.
-pub(super) fn limits(fields: &Fields<'_>) -> LimitSettings {
-    LimitSettings {
-        max_cost_usd: fields.number("max_cost_usd"),
-        max_trial_cost_usd: fields.number("max_trial_cost_usd"),
-        min_free_disk: mib(fields, "min_free_disk_mib"),
-        ballast: mib(fields, "ballast_mib"),
-        run: most(mib(fields, "run_mib")),
-        workspace: most(mib(fields, "workspace_mib")),
-        derived_data: most(mib(fields, "derived_data_mib")),
-        line: fields.whole("line_kib") << 10,
-        output: most(mib(fields, "output_mib")),
-        events: most(mib(fields, "events_mib")),
-        transcript: most(mib(fields, "transcript_mib")),
-        artifacts: most(mib(fields, "artifacts_mib")),
-        artifact_files: most(fields.whole("artifact_files")),
-    }
-}
-
-/// A limit that is switched off is one that nothing reaches.
-const fn most(limit: u64) -> u64 {
-    if limit == 0 { u64::MAX } else { limit }
-}
-
-fn mib(fields: &Fields<'_>, name: &str) -> u64 {
-    fields.whole(name) << 20
 }

@@ -3,24 +3,27 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use schemars::JsonSchema;
+use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use crate::check::check;
-use crate::fields::Fields;
-use crate::files::Files;
+use crate::agents::{self, AgentKeys};
+use crate::at::{At, Reading};
 use crate::ids::{colliding_names, duplicate_ids, unknown_names};
-use crate::node::Node;
+use crate::judge::{self, JudgeKeys};
+use crate::layers::{self, Expect};
+use crate::node::{Entry, Node, Value};
 use crate::paths::Base;
+use crate::prices::{self, PriceKeys};
 use crate::problem::{Place, Problems, Report};
-use crate::scenarios::{Choice, scenarios};
-use crate::shape::{Section, Shape};
-use crate::tables::{AGENT, CONFIG, EXPECT, MCP, PROJECT, SCENARIO, SUITE, TASK, TASKS};
-use crate::tasks::{hex, task};
+use crate::scenarios::{Choice, ScenarioKeys, scenarios};
+use crate::settings::{self, ProjectKeys, SuiteKeys};
+use crate::tasks::{TasksFile, hex, task, warn_of_no_graders};
 use crate::unjudged::unjudged;
 use crate::{
-    Asked, ProjectSource, Suite, TaskSpec, agents, asked, judge, layers, prices, settings, source,
-    tree,
+    Asked, McpSettings, Problem, ProjectSource, Suite, TaskSpec, asked, source, tree, walk,
 };
+use proctor_model::vocabulary::Listed;
 
 /// Which files make a suite.
 #[derive(Debug, Clone, Copy)]
@@ -83,48 +86,66 @@ pub fn load_config_only(config: &Path) -> Result<Suite, Problems> {
     })
 }
 
+/// A suite: what is measured, on what, with which agents, and how.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct ConfigFile {
+    /// Run-level settings.
+    #[schemars(extend("default" = {}))]
+    suite: SuiteKeys,
+    /// What the agents work on.
+    #[schemars(with = "ProjectKeys")]
+    project: Option<ProjectKeys>,
+    /// The agents, one entry each.
+    #[schemars(with = "Listed<AgentKeys>", length(min = 1))]
+    agents: Option<Listed<AgentKeys>>,
+    /// Scenarios beside the built-in ones (`shell_unprimed`, `shell_primed`, `mcp_unprimed`, `mcp_unprimed_v2`); an entry with the id
+    /// of a built-in one changes it.
+    #[serde(default)]
+    scenarios: Listed<ScenarioKeys>,
+    /// The MCP server of the built-in MCP scenarios.
+    #[schemars(extend("default" = {}))]
+    mcp: McpSettings,
+    /// Prices by model, in USD per million tokens; they come before those that proctor ships. A `*` in a name stands for
+    /// anything.
+    prices: Option<PriceKeys>,
+    /// Who judges answers by a rubric, where a task asks for that.
+    judge: Option<JudgeKeys>,
+}
+
 /// Loads a suite from bytes.
 ///
 /// # Errors
 /// All problems of both at once.
 pub fn load_bytes(input: &LoadBytes<'_>) -> Result<Suite, Problems> {
     let request = input.request;
-    let mut reports = (Report::new(request.config), Report::new(request.tasks));
     let base = Base::of(request.config);
-    let files = Files {
-        base: &base,
-        checked: request.check_files,
+    let opened = |file: &Path, bytes: Option<&[u8]>| {
+        let mut report = Report::new(file);
+        let root = bytes.and_then(|bytes| parsed(bytes, &mut report));
+        (root, Reading::new(&base, request.check_files, report))
     };
-    let suite = config(input, &files, &mut reports.0);
-    let tasks = match input.tasks {
-        Some(bytes) => {
-            let defaults = suite.as_ref().and_then(|(_, defaults)| defaults.as_ref());
-            let defaults = defaults.filter(|_| !reports.0.failed());
-            let root = parsed(bytes, &mut reports.1);
-            let read = root.map(|root| tasks(&root, (&files, defaults), &mut reports.1));
-            read.unwrap_or_default()
-        }
-        None => (Vec::new(), BTreeMap::new()),
-    };
-    let suite = suite.map(|(suite, _)| whole(suite, tasks));
-    let unread = reports.0.failed() || reports.1.failed();
-    if let Some(suite) = suite.as_ref().filter(|_| !unread) {
-        colliding(suite, input, &mut reports);
-        // Read once more for the places alone; what else there is to say of the files was said.
-        let config = parsed(input.config, &mut Report::new(input.request.config));
-        let tasks = input.tasks.unwrap_or_default();
-        let tasks = parsed(tasks, &mut Report::new(input.request.tasks));
-        unjudged(suite, (config.as_ref(), tasks.as_ref()), &mut reports);
+    let (config_root, config_file) = opened(request.config, Some(input.config));
+    let (tasks_root, tasks_file) = opened(request.tasks, input.tasks);
+    let tasks_root = tasks_root.map(as_tasks);
+    let config_at = At::root(config_root.as_ref(), &config_file);
+    let tasks_at = At::root(tasks_root.as_ref(), &tasks_file);
+    let suite = config(&config_at, input);
+    let defaults = config_at.key("suite").key("defaults");
+    let defaults = defaults.node().filter(|_| !config_file.failed());
+    let tasks = tasks(&tasks_at, defaults);
+    let values = tasks_at.key("tasks").node().map(asked::values);
+    let suite = suite.map(|suite| whole(suite, tasks, values.unwrap_or_default()));
+    let failed = || config_file.failed() || tasks_file.failed();
+    if let Some(suite) = suite.as_ref().filter(|_| !failed()) {
+        colliding(suite, &config_at, &tasks_at);
+        unjudged(suite, &config_at, &tasks_at);
     }
-    let failed = unread || reports.0.failed() || reports.1.failed();
-    let problems = joined([reports.0, reports.1].map(Report::into_problems));
+    let failed = failed();
+    let reports = [config_file, tasks_file].map(|file| file.report.into_inner());
+    let problems = joined(reports.map(Report::into_problems));
     match suite {
         Some(suite) if !failed => Ok(Suite {
-            warnings: problems
-                .items
-                .iter()
-                .map(crate::Problem::sentence)
-                .collect(),
+            warnings: problems.items.iter().map(Problem::sentence).collect(),
             ..suite
         }),
         _ => Err(problems),
@@ -132,28 +153,13 @@ pub fn load_bytes(input: &LoadBytes<'_>) -> Result<Suite, Problems> {
 }
 
 /// Says where two cells would share a folder.
-fn colliding(suite: &Suite, input: &LoadBytes<'_>, (config, tasks): &mut (Report, Report)) {
-    let Some(found) = colliding_names(suite) else {
-        return;
-    };
-    let (bytes, file, report) = match found.list {
-        "tasks" => (input.tasks.unwrap_or_default(), input.request.tasks, tasks),
-        _ => (input.config, input.request.config, config),
-    };
-    // Read once more for the place alone; what else there is to say of the file was said.
-    let root = parsed(bytes, &mut Report::new(file));
-    let list = root
-        .as_ref()
-        .map(|root| root.get(found.list).unwrap_or(root));
-    let entry = list
-        .and_then(Node::list)
-        .and_then(|list| list.get(found.at));
-    let id = entry.and_then(|entry| entry.get("id"));
-    let place = id.map(|id| id.place).unwrap_or_default();
-    let key = format!("{}[{}].id", found.list, found.at);
-    report
-        .error(place, &key, found.message)
-        .hint("ids are joined with '-': rename an agent, a scenario or a task");
+fn colliding(suite: &Suite, config: &At<'_>, tasks: &At<'_>) {
+    if let Some(found) = colliding_names(suite) {
+        let root = if found.list == "tasks" { tasks } else { config };
+        let at = root.key(found.list).item(found.at).key("id");
+        at.error(found.message)
+            .hint("ids are joined with '-': rename an agent, a scenario or a task");
+    }
 }
 
 /// Bytes of a file, or a report that says why there are none.
@@ -185,8 +191,25 @@ pub(super) fn parsed(bytes: &[u8], report: &mut Report) -> Option<Node> {
     tree::read(text, report)
 }
 
+/// The mapping with `tasks` that a list stands for.
+pub(super) fn as_tasks(root: Node) -> Node {
+    if root.list().is_none() {
+        return root;
+    }
+    let place = root.place;
+    let entry = Entry {
+        key: "tasks".to_owned(),
+        key_place: place,
+        value: root,
+    };
+    Node {
+        value: Value::Map(vec![entry]),
+        place,
+    }
+}
+
 /// The suite with its tasks, and with all that the two files ask.
-fn whole(config: Suite, (tasks, values): (Vec<TaskSpec>, BTreeMap<String, String>)) -> Suite {
+fn whole(config: Suite, tasks: Vec<TaskSpec>, values: BTreeMap<String, String>) -> Suite {
     let mut suite = Suite { tasks, ..config };
     suite.asked.tasks = values;
     suite.asked.files = asked::files(&suite);
@@ -201,138 +224,94 @@ fn whole(config: Suite, (tasks, values): (Vec<TaskSpec>, BTreeMap<String, String
     suite
 }
 
-/// The suite of the config file, and what it lays under every task.
-fn config(
-    input: &LoadBytes<'_>,
-    files: &Files<'_>,
-    report: &mut Report,
-) -> Option<(Suite, Option<Node>)> {
-    let root = parsed(input.config, report)?;
-    check(&root, &Shape::Object(&CONFIG), "", report);
-    root.map()?;
-    let asked = Asked {
-        config: asked::values(&root),
-        ..Asked::default()
-    };
-    let root = Fields::new(Some(&root), &CONFIG, "");
-    let suite = root.section("suite", &SUITE);
-    let agent_fields = root.sections("agents", &AGENT);
-    let scenario_fields = root.sections("scenarios", &SCENARIO);
-    let mcp = settings::mcp(&root.section("mcp", &MCP), files.base);
-    let project = root
-        .get("project")
-        .and_then(|_| settings::project(&root.section("project", &PROJECT), files, report));
+/// The suite of the config file.
+fn config(at: &At<'_>, input: &LoadBytes<'_>) -> Option<Suite> {
+    let base = at.reading.base;
+    let keys: Option<ConfigFile> = walk::read(at);
+    duplicate_ids("agent", &at.key("agents"));
+    duplicate_ids("scenario", &at.key("scenarios"));
+    unknown_names(at);
+    let keys = keys?;
+    let project = keys.project;
+    let project = project.and_then(|it| settings::project(it, &at.key("project")));
     let folder = project.as_ref().map(|project| match &project.source {
         ProjectSource::Repository(folder) | ProjectSource::Template(folder) => folder.as_path(),
     });
     let choice = Choice {
-        suite: &suite,
-        mcp: &root.section("mcp", &MCP),
+        root: at,
+        mcp_enabled: keys.mcp.enabled,
         project: folder,
     };
-    let scenarios = scenarios(&scenario_fields, &choice, files, report);
-    duplicate_ids("agent", &agent_fields, report);
-    duplicate_ids("scenario", &scenario_fields, report);
-    unknown_names(&suite, (&agent_fields, &scenario_fields), report);
-    let agents = agent_fields
-        .iter()
-        .filter_map(|fields| agents::agent(fields, files, report))
-        .collect();
-    let prices = prices::prices(root.get("prices"), suite.boolean("default_prices"), report);
-    let defaults = suite.get("defaults").cloned();
+    let scenarios = scenarios(&keys.scenarios, &choice);
+    let list = at.key("agents");
+    let agents = keys.agents.unwrap_or_default().into_readable();
+    let agents = agents.map(|(index, it)| agents::agent(it, &list.item(index)));
+    let agents = agents.collect();
+    let shipped = keys.suite.default_prices;
+    let own = keys.prices.unwrap_or_default();
+    let prices = prices::prices(own, &at.key("prices"), shipped);
     // They are read here too, so that what is wrong with them is told at their own place.
-    let named = (defaults.as_ref(), suite.path("defaults"));
-    layers::expected((named.0, &named.1), None, files, report);
-    let suite = Suite {
-        judge: judge::judge(&root, (files.base, &prices), report),
+    let suite = at.key("suite");
+    layers::expected(&suite.key("defaults"), None);
+    Some(Suite {
+        judge: keys
+            .judge
+            .map(|it| judge::judge(it, &at.key("judge"), &prices)),
         config_path: input.request.config.to_owned(),
-        config_dir: files.base.folder().to_owned(),
+        config_dir: base.folder().to_owned(),
         tasks_path: input.request.tasks.to_owned(),
         config_digest: sha256(input.config),
         tasks_digest: input.tasks.map(sha256).unwrap_or_default(),
-        asked,
-        settings: settings::settings(&suite, files, report),
+        asked: Asked {
+            config: at.node().map(asked::values).unwrap_or_default(),
+            ..Asked::default()
+        },
+        settings: settings::settings(keys.suite, &suite),
         project: project?,
         agents,
         further_agents: Vec::new(),
         scenarios: scenarios.run,
         further_scenarios: scenarios.further,
         left_out: scenarios.left_out,
-        mcp,
+        mcp: settings::mcp(keys.mcp, base),
         prices,
         tasks: Vec::new(),
         warnings: Vec::new(),
-    };
-    Some((suite, defaults))
-}
-
-fn tasks(
-    root: &Node,
-    (files, defaults): (&Files<'_>, Option<&Node>),
-    report: &mut Report,
-) -> (Vec<TaskSpec>, BTreeMap<String, String>) {
-    const LIST: Shape = section_shape(&TASKS);
-    let list = if root.list().is_some() {
-        check(root, &LIST, "tasks", report);
-        Some(root)
-    } else {
-        check(root, &Shape::Object(&TASKS), "", report);
-        let fields = Fields::new(Some(root), &TASKS, "");
-        fields.get("tasks")
-    };
-    let items = list.and_then(Node::list).unwrap_or_default();
-    let fields: Vec<Fields<'_>> = items
-        .iter()
-        .enumerate()
-        .map(|(index, item)| Fields::new(Some(item), &TASK, &format!("tasks[{index}]")))
-        .collect();
-    duplicate_ids("task", &fields, report);
-    let tasks = fields
-        .iter()
-        .zip(items)
-        .filter_map(|(fields, node)| task(fields, (node, defaults), files, report))
-        .collect();
-    (tasks, list.map(asked::values).unwrap_or_default())
+    })
 }
 
 /// The tasks of a file, with these defaults of a suite under each.
-pub(super) fn tasks_of(
-    root: &Node,
-    (files, defaults): (&Files<'_>, Option<&Node>),
-    report: &mut Report,
-) -> Vec<TaskSpec> {
-    tasks(root, (files, defaults), report).0
+pub(super) fn tasks(at: &At<'_>, defaults: Option<&Node>) -> Vec<TaskSpec> {
+    let keys: Option<TasksFile> = walk::read(at);
+    let list = at.key("tasks");
+    duplicate_ids("task", &list);
+    let readable = keys.map(|keys| keys.tasks).unwrap_or_default();
+    let tasks = readable.into_readable();
+    let tasks = tasks.map(|(index, keys)| (index, task(keys, &list.item(index), defaults)));
+    let tasks: BTreeMap<usize, TaskSpec> = tasks.collect();
+    for (index, item) in list.items().enumerate() {
+        warn_of_no_graders(&item, tasks.get(&index));
+    }
+    tasks.into_values().collect()
 }
 
 /// `suite.defaults` of a config file; nothing where there is no such file, or it has none.
-pub(super) fn defaults_of(path: &Path, files: &Files<'_>) -> Result<Option<Node>, Problems> {
+pub(super) fn defaults_of(path: &Path, base: &Base) -> Result<Option<Node>, Problems> {
     if !path.is_file() {
         return Ok(None);
     }
     let bytes = read(path, "it lies beside the tasks").map_err(Report::into_problems)?;
     let mut report = Report::new(path);
     let root = parsed(&bytes, &mut report);
-    let defaults = root
-        .as_ref()
-        .and_then(|root| root.get("suite")?.get("defaults"));
-    if let Some(defaults) = defaults {
-        check(
-            defaults,
-            &Shape::Object(&EXPECT),
-            "suite.defaults",
-            &mut report,
-        );
-        layers::expected((Some(defaults), "suite.defaults"), None, files, &mut report);
+    let reading = Reading::new(base, true, report);
+    let at = At::root(root.as_ref(), &reading);
+    let at = at.key("suite").key("defaults");
+    walk::read::<Expect>(&at);
+    layers::expected(&at, None);
+    if reading.failed() {
+        return Err(reading.report.into_inner().into_problems());
     }
-    if report.failed() {
-        return Err(report.into_problems());
-    }
-    Ok(defaults.cloned())
-}
-
-/// The shape of a section's only key.
-const fn section_shape(section: &Section) -> Shape {
-    section.keys[0].shape
+    Ok(at.node().cloned())
 }
 
 /// SHA-256 of a file.

@@ -3,9 +3,11 @@
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-use crate::fields::Fields;
-use crate::files::Files;
-use crate::problem::Report;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::at::At;
+use proctor_model::vocabulary::{AnyPath, Filled, Inside, Word};
 
 /// Options of `retrieval`: the answer is a ranking.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,14 +36,6 @@ pub enum RankedFigure {
 }
 
 impl RankedFigure {
-    /// All of them, with their keys in tasks.
-    pub const ALL: [(&'static str, Self); 4] = [
-        ("min_precision", Self::Precision),
-        ("min_recall", Self::Recall),
-        ("min_ndcg", Self::Ndcg),
-        ("min_mrr", Self::Mrr),
-    ];
-
     /// Its name in reasons.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -54,23 +48,58 @@ impl RankedFigure {
     }
 }
 
-/// Options of `privacy`: what must be nowhere.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Passes when the ranking that the agent gives is good enough.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Retrieval {
+    /// JSON with the ids, relative to the project's folder; without it the agent's last answer is read.
+    #[schemars(with = "Option<Inside>")]
+    answer_file: Option<PathBuf>,
+    /// The relevant ids.
+    #[schemars(with = "Vec<Word>", length(min = 1))]
+    expected_ids: Vec<String>,
+    /// How many of the first ids count.
+    #[schemars(range(min = 1, max = 1_000_000), extend("default" = 10))]
+    k: NonZeroU32,
+    /// Least P@K.
+    #[schemars(range(min = 0, max = 1))]
+    min_precision: Option<f64>,
+    /// Least Recall@K.
+    #[schemars(range(min = 0, max = 1))]
+    min_recall: Option<f64>,
+    /// Least NDCG@K.
+    #[schemars(range(min = 0, max = 1))]
+    min_ndcg: Option<f64>,
+    /// Least MRR@K.
+    #[schemars(range(min = 0, max = 1))]
+    min_mrr: Option<f64>,
+}
+
+/// Passes when nothing sensitive is in the answer, the transcript or the diff; its verdict never repeats what leaked.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 pub struct PrivacyOptions {
-    /// `strings`
+    /// Texts that must be nowhere.
+    #[serde(default)]
+    #[schemars(with = "Vec<Filled>")]
     pub strings: Vec<String>,
-    /// `strings_file`, absolute: one a line.
+    /// A file of further ones, one a line, relative to the config's folder.
+    #[schemars(with = "Option<AnyPath>")]
     pub strings_file: Option<PathBuf>,
-    /// `patterns`: regular expressions.
+    /// Regular expressions that must match nowhere.
+    #[serde(default)]
+    #[schemars(with = "Vec<Filled>")]
     pub patterns: Vec<String>,
-    /// `where`; all places where the task names none.
+    /// Where is looked.
+    #[serde(rename = "where")]
+    #[schemars(length(min = 1), extend("default" = ["answer", "transcript", "diff"]))]
     pub places: Vec<LeakPlace>,
-    /// `ignore_case`
+    /// Whether letter case is put aside.
+    #[serde(default)]
     pub ignore_case: bool,
 }
 
 /// Where something may leak.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum LeakPlace {
     /// The agent's last words.
     Answer,
@@ -80,85 +109,50 @@ pub enum LeakPlace {
     Diff,
 }
 
-impl LeakPlace {
-    /// All of them, with their words in tasks.
-    pub const ALL: [(&'static str, Self); 3] = [
-        ("answer", Self::Answer),
-        ("transcript", Self::Transcript),
-        ("diff", Self::Diff),
+/// Says what is asked of a ranking.
+pub(super) fn retrieval(asked: Retrieval, at: &At<'_>) -> RetrievalOptions {
+    let written = [
+        (RankedFigure::Precision, asked.min_precision),
+        (RankedFigure::Recall, asked.min_recall),
+        (RankedFigure::Ndcg, asked.min_ndcg),
+        (RankedFigure::Mrr, asked.min_mrr),
     ];
-}
-
-/// Reads the options of `retrieval`.
-pub(super) fn retrieval(options: &Fields<'_>, report: &mut Report) -> Option<RetrievalOptions> {
-    let mut least = Vec::new();
-    for (key, figure) in RankedFigure::ALL {
-        let Some(value) = options.number(key) else {
-            continue;
-        };
-        if value > 1.0 {
-            let place = options.place_of(key);
-            report.error(place, &options.path(key), "must be at most 1");
-        }
-        least.push((figure, value));
-    }
-    if least.is_empty() {
-        report
-            .error(
-                options.place(),
-                &options.path("min_ndcg"),
-                "is missing, as are the others",
-            )
+    let least = written.into_iter();
+    let least: Vec<_> = least
+        .filter_map(|(figure, least)| Some((figure, least?)))
+        .collect();
+    if !at.has_any(&["min_precision", "min_recall", "min_ndcg", "min_mrr"]) {
+        at.missing("min_ndcg")
+            .error("is missing, as are the others")
             .hint("ask for at least one of min_precision, min_recall, min_ndcg, min_mrr");
     }
-    Some(RetrievalOptions {
-        answer_file: options.text("answer_file").map(PathBuf::from),
-        expected: options.words("expected_ids"),
-        k: NonZeroU32::new(options.count("k"))?,
+    RetrievalOptions {
+        answer_file: asked.answer_file,
+        expected: asked.expected_ids,
+        k: asked.k,
         least,
-    })
+    }
 }
 
-/// Reads the options of `privacy`.
-pub(super) fn privacy(
-    options: &Fields<'_>,
-    files: &Files<'_>,
-    report: &mut Report,
-) -> PrivacyOptions {
-    let strings_file = options.path_value("strings_file", files.base);
-    if let Some(path) = &strings_file {
-        files.file(path, &(options, "strings_file"), report);
-    }
-    let patterns = options.words("patterns");
-    for (index, (item, pattern)) in options.items("patterns").iter().zip(&patterns).enumerate() {
+/// Says what is wrong with what must be nowhere.
+pub(super) fn privacy(mut asked: PrivacyOptions, at: &At<'_>) -> PrivacyOptions {
+    let file = asked.strings_file.as_ref();
+    asked.strings_file = file.map(|path| at.key("strings_file").file(path));
+    for (item, pattern) in at.key("patterns").items().zip(&asked.patterns) {
         if let Err(error) = regex::bytes::Regex::new(pattern) {
             let text = error.to_string();
             let why = text.lines().last().unwrap_or_default();
             let why = why.trim_start_matches("error: ");
-            let path = format!("{}[{index}]", options.path("patterns"));
-            report
-                .error(item.place, &path, format!("is no pattern: {why}"))
+            item.error(format!("is no pattern: {why}"))
                 .hint("the syntax is that of the crate regex; quote it in single quotes");
         }
     }
-    let strings = options.words("strings");
-    if strings.is_empty() && patterns.is_empty() && strings_file.is_none() {
-        report
-            .error(
-                options.place(),
-                &options.path("strings"),
-                "is missing, as are the others",
-            )
+    if !at.has_any(&["strings", "strings_file", "patterns"]) {
+        at.missing("strings")
+            .error("is missing, as are the others")
             .hint("name what must not leak: strings, strings_file or patterns");
     }
-    let places = options.words("where");
-    let known = LeakPlace::ALL.into_iter();
-    let places = known.filter(|(word, _)| places.is_empty() || places.iter().any(|it| it == word));
-    PrivacyOptions {
-        strings,
-        strings_file,
-        patterns,
-        places: places.map(|(_, place)| place).collect(),
-        ignore_case: options.boolean("ignore_case"),
-    }
+    asked.places.sort_unstable();
+    asked.places.dedup();
+    asked
 }

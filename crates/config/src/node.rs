@@ -102,6 +102,10 @@ impl Node {
         }
     }
 
+    pub(super) fn is_empty_list(&self) -> bool {
+        self.list().is_some_and(<[Self]>::is_empty)
+    }
+
     pub(super) fn map(&self) -> Option<&[Entry]> {
         match &self.value {
             Value::Map(entries) => Some(entries),
@@ -131,6 +135,11 @@ impl Node {
         }
     }
 
+    /// The value as serde reads it.
+    pub(super) fn to_yaml(&self) -> serde_yaml::Value {
+        serde_yaml::to_value(self.to_json()).unwrap_or_default()
+    }
+
     /// The value without places, comments and layout: what digests are taken of.
     pub(super) fn to_json(&self) -> serde_json::Value {
         use serde_json::Value as Json;
@@ -152,6 +161,17 @@ impl Node {
                     .unwrap_or_else(|| Json::String(scalar.text.clone())),
             },
         }
+    }
+}
+
+/// `outer.key`, the key in quotes where it would read like something else.
+pub(super) fn join(outer: &str, key: &str) -> String {
+    let plain = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || "_-".contains(c));
+    let shown = if plain { key.to_owned() } else { quoted(key) };
+    if outer.is_empty() {
+        shown
+    } else {
+        format!("{outer}.{shown}")
     }
 }
 

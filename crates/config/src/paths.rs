@@ -26,8 +26,8 @@ impl Base {
     }
 
     /// `text` as an absolute path: `~` is the home folder, anything relative starts from the config's folder.
-    pub(super) fn resolve(&self, text: &str) -> PathBuf {
-        let path = Path::new(text);
+    pub(super) fn resolve(&self, path: impl AsRef<Path>) -> PathBuf {
+        let path = path.as_ref();
         let joined = match (path.strip_prefix("~"), &self.home) {
             (Ok(rest), Some(home)) => home.join(rest),
             _ => self.folder.join(path),

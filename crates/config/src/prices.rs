@@ -3,14 +3,16 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
-use crate::check::check;
-use crate::fields::Fields;
-use crate::node::Node;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_yaml::Mapping;
+
+use crate::at::{At, Reading};
+use crate::paths::Base;
 use crate::problem::Report;
-use crate::shape::Shape;
-use crate::tables::{PRICE, SHIPPED};
-use crate::tree;
+use crate::{tree, walk};
 use proctor_model::Pricing;
+use proctor_model::vocabulary::{Map, Model};
 
 /// A price above this per million tokens was surely meant otherwise.
 const HIGHEST_LIKELY_PRICE: f64 = 10_000.0;
@@ -98,55 +100,88 @@ impl PriceTable {
     }
 }
 
+/// Prices by model, in USD per million tokens; they come before those that proctor ships. A `*` in a name stands for anything.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub(super) struct PriceKeys(#[schemars(with = "Map<Model, Price>")] Mapping);
+
+/// Prices of a model in USD per million tokens (not per token).
+#[derive(Deserialize, JsonSchema)]
+struct Price {
+    /// Uncached input.
+    input: f64,
+    /// Output, reasoning included.
+    output: f64,
+    /// Input read from a cache; as input where it is not given.
+    cached_input: Option<f64>,
+    /// Input written to a cache that lives five minutes; as input where it is not given.
+    cache_write_5m: Option<f64>,
+    /// Input written to a cache that lives an hour; as `cache_write_5m` where it is not given.
+    cache_write_1h: Option<f64>,
+    /// The prices are those of requests with up to so many tokens of input, cached ones included: longer ones cost more.
+    #[schemars(range(min = 1, max = 1_000_000_000))]
+    up_to_input: Option<u64>,
+}
+
+/// Prices that proctor ships.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct ShippedKeys {
+    /// The day on which they were looked up.
+    date: String,
+    /// Where.
+    #[serde(rename = "source")]
+    _source: String,
+    /// The prices.
+    prices: PriceKeys,
+}
+
 /// `prices:` as they were written.
-pub(super) fn prices(node: Option<&Node>, shipped: bool, report: &mut Report) -> PriceTable {
+pub(super) fn prices(keys: PriceKeys, at: &At<'_>, shipped: bool) -> PriceTable {
     PriceTable {
-        own: node.map(|node| read(node, report)).unwrap_or_default(),
+        own: by_model(keys, at),
         shipped,
     }
 }
 
-fn read(node: &Node, report: &mut Report) -> Vec<(PriceKey, Pricing)> {
-    let entries = node.map().unwrap_or_default().iter();
-    let prices = entries.filter_map(|entry| {
-        let path = format!("prices.{}", entry.key);
-        let fields = Fields::new(Some(&entry.value), &PRICE, &path);
-        let pricing = pricing(&fields, report)?;
-        let step = fields.is_written("up_to_input");
+fn by_model(keys: PriceKeys, at: &At<'_>) -> Vec<(PriceKey, Pricing)> {
+    let entries = keys.0.into_iter();
+    let prices = entries.filter_map(|(model, price)| {
+        let model = model.as_str()?;
+        let price: Price = serde_yaml::from_value(price).ok()?;
         let key = PriceKey {
-            model: entry.key.to_lowercase(),
-            up_to_input: step.then(|| fields.whole("up_to_input")),
+            model: model.to_lowercase(),
+            up_to_input: price.up_to_input,
         };
-        Some((key, pricing))
+        Some((key, pricing(&price, &at.key(model))?))
     });
     prices.collect()
 }
 
 /// The price of a model, per token.
-fn pricing(fields: &Fields<'_>, report: &mut Report) -> Option<Pricing> {
+fn pricing(price: &Price, at: &At<'_>) -> Option<Pricing> {
     const MILLION: f64 = 1e6;
-    let (input, output) = (fields.number("input")?, fields.number("output")?);
-    let cached = fields.number("cached_input");
-    let five_minutes = fields.number("cache_write_5m");
-    let one_hour = fields.number("cache_write_1h").or(five_minutes);
-    for (name, price) in [("input", Some(input)), ("output", Some(output))] {
-        if price.is_some_and(|price| price > HIGHEST_LIKELY_PRICE) {
+    let (input, output) = (price.input, price.output);
+    for (name, price) in [("input", input), ("output", output)] {
+        if price > HIGHEST_LIKELY_PRICE {
             let message = "is a very high price for a million tokens";
-            report.warning(fields.place_of(name), &fields.path(name), message);
+            at.key(name).warning(message);
         }
     }
+    let five_minutes = price.cache_write_5m;
+    let one_hour = price.cache_write_1h.or(five_minutes);
     let of_input = |price: Option<f64>| match price {
         Some(price) if input > 0.0 => Some(price / input),
         Some(price) if price > 0.0 => None,
         _ => Some(1.0),
     };
-    let multipliers = [of_input(cached), of_input(five_minutes), of_input(one_hour)];
+    let multipliers = [
+        of_input(price.cached_input),
+        of_input(five_minutes),
+        of_input(one_hour),
+    ];
     let [Some(read), Some(five_minutes), Some(one_hour)] = multipliers else {
-        report.error(
-            fields.place_of("input"),
-            &fields.path("input"),
-            "is 0, so what is read from and written to a cache cannot cost anything",
-        );
+        let message = "is 0, so what is read from and written to a cache cannot cost anything";
+        at.key("input").error(message);
         return None;
     };
     Some(Pricing {
@@ -158,6 +193,7 @@ fn pricing(fields: &Fields<'_>, report: &mut Report) -> Option<Pricing> {
     })
 }
 
+#[derive(Default)]
 struct Shipped {
     date: String,
     prices: Vec<(PriceKey, Pricing)>,
@@ -167,19 +203,15 @@ struct Shipped {
 static TABLE: LazyLock<Shipped> = LazyLock::new(|| {
     let mut report = Report::new(Path::new("prices.yaml"));
     let root = tree::read(include_str!("prices.yaml"), &mut report);
-    if let Some(root) = &root {
-        check(root, &Shape::Object(&SHIPPED), "", &mut report);
-    }
-    let fields = Fields::new(root.as_ref(), &SHIPPED, "");
-    let prices = fields
-        .get("prices")
-        .map(|node| read(node, &mut report))
-        .unwrap_or_default();
-    debug_assert!(!report.failed(), "the shipped prices can be read");
-    Shipped {
-        date: fields.text_or_empty("date"),
-        prices,
-    }
+    let base = Base::of(Path::new("prices.yaml"));
+    let reading = Reading::new(&base, false, report);
+    let at = At::root(root.as_ref(), &reading);
+    let shipped = walk::read::<ShippedKeys>(&at).map(|keys| Shipped {
+        date: keys.date,
+        prices: by_model(keys.prices, &at.key("prices")),
+    });
+    debug_assert!(!reading.failed(), "the shipped prices can be read");
+    shipped.unwrap_or_default()
 });
 
 fn exact<'a>(prices: &'a [(PriceKey, Pricing)], name: &str) -> Option<&'a (PriceKey, Pricing)> {

@@ -164,6 +164,13 @@ impl Report {
         self.add(place, key, (Severity::Warning, message.into()))
     }
 
+    /// Adds to the last problem what to do about it.
+    pub(super) fn hint(&mut self, hint: impl Into<String>) {
+        if let Some(last) = self.items.last_mut() {
+            last.hint(hint);
+        }
+    }
+
     fn add(&mut self, place: Place, key: &str, what: (Severity, String)) -> &mut Problem {
         if self.is_full() {
             self.untold += 1;

@@ -2,27 +2,30 @@
 
 use std::time::Duration;
 
-use crate::fields::Fields;
+use schemars::JsonSchema;
+use serde::Deserialize;
 
-/// `retries`
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+use proctor_model::vocabulary::{Pause, Seconds};
+
+/// How often and when a trial is tried again that something else than the agent decided: a limit or an overload of the
+/// provider, a failed login, no network, an agent that never said anything, a simulator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 pub struct RetrySettings {
-    /// `max_attempts` (3): attempts at a trial in one start, the first included.
+    /// Attempts at a trial in one start of a run, the first included; each one is a row. 1 tries nothing again.
+    #[serde(rename = "max_attempts")]
+    #[schemars(range(min = 1, max = 100), extend("default" = 3))]
     pub attempts: u32,
-    /// `backoff_sec` (5): the first wait; each further one is twice as long.
+    /// The first wait where the provider tells none; each further one is twice as long, and up to a half more by chance.
+    #[serde(rename = "backoff_sec")]
+    #[schemars(with = "Pause", extend("default" = 5))]
     pub backoff: Duration,
-    /// `max_backoff_sec` (300): the longest wait that no provider told.
+    /// The longest of these waits.
+    #[serde(rename = "max_backoff_sec")]
+    #[schemars(with = "Pause", extend("default" = 300))]
     pub longest_backoff: Duration,
-    /// `max_wait_sec` (900): the longest that a run waits with nothing else to do.
+    /// The longest that a run waits with nothing else to do, such as for the reset of a usage limit; beyond, it ends and
+    /// --resume goes on.
+    #[serde(rename = "max_wait_sec")]
+    #[schemars(with = "Seconds", extend("default" = 900))]
     pub longest_wait: Duration,
-}
-
-/// The retries as they were written.
-pub(super) fn retries(fields: &Fields<'_>) -> RetrySettings {
-    RetrySettings {
-        attempts: fields.count("max_attempts"),
-        backoff: fields.seconds_or_zero("backoff_sec"),
-        longest_backoff: fields.seconds_or_zero("max_backoff_sec"),
-        longest_wait: Duration::from_secs(fields.whole("max_wait_sec")),
-    }
 }

@@ -1,18 +1,19 @@
 //! Scenarios: the built-in ones, those of `scenarios:`, and which of them run.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::at::At;
 use crate::built_in::{BUILT_IN, BuiltIn, built_in_ids, plain, reason_against};
-use crate::fields::Fields;
-use crate::files::Files;
 use crate::mcp_paths;
-use crate::node::{Node, Value};
-use crate::problem::{Report, did_you_mean};
-use crate::settings::{hosts, network};
-use crate::tables::FILE;
+use crate::problem::did_you_mean;
 use crate::{AgentKind, LeftOut, ScenarioSpec};
-use proctor_model::ScenarioId;
+use proctor_model::host::HostRule;
+use proctor_model::vocabulary::{AnyPath, Host, Id, Inside, Listed, Map, Variable, Word};
+use proctor_model::{Network, ScenarioId};
 
 /// What `scenarios:` and the built-in ones amount to.
 #[derive(Debug, Default)]
@@ -22,134 +23,174 @@ pub(super) struct Scenarios {
     pub(super) left_out: Vec<LeftOut>,
 }
 
+/// A scenario: a named treatment. What an entry with the id of a built-in scenario leaves out stays as it is built in.
+#[derive(Clone, Deserialize, JsonSchema)]
+pub(super) struct ScenarioKeys {
+    /// Name in rows, reports and folders; unique, letter case aside.
+    #[schemars(with = "Id")]
+    id: ScenarioId,
+    /// Shown in reports.
+    description: Option<String>,
+    /// Text put before the task's prompt.
+    prompt_prefix: Option<String>,
+    /// Text put after it.
+    prompt_suffix: Option<String>,
+    /// Whether the build parameters are listed in the prompt.
+    #[serde(default)]
+    primed: bool,
+    /// Whether the prompt says that MCP tools are preferred.
+    #[serde(default)]
+    prefer_mcp: bool,
+    /// JSON file with mcpServers that the agent is given; MCP is switched off hard when absent.
+    #[schemars(with = "Option<AnyPath>")]
+    mcp_config: Option<PathBuf>,
+    /// Files or folders laid into the workspace.
+    #[serde(default)]
+    files: Listed<LaidFile>,
+    /// Further arguments, put where `{EXTRA_ARGS}` is: a list for every agent, or a mapping from a kind of agent to a list.
+    #[schemars(extend("default" = []))]
+    agent_args: AgentArgs,
+    /// Further environment of the agent.
+    #[serde(default)]
+    #[schemars(with = "Map<Variable, Word>")]
+    env: BTreeMap<String, String>,
+    /// The network of its agents, instead of suite.network; where the task says one, too, the narrower one holds.
+    network: Option<Network>,
+    /// Hosts that its agents may ask beside those of suite.hosts.
+    #[serde(default)]
+    #[schemars(with = "Vec<Host>")]
+    hosts: Vec<HostRule>,
+}
+
+/// Arguments of every agent, or by kind.
+#[derive(Clone, Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum AgentArgs {
+    Every(#[schemars(with = "Vec<Word>")] Vec<String>),
+    ByKind(#[schemars(with = "Map<AgentKind, Vec<Word>>")] BTreeMap<AgentKind, Vec<String>>),
+}
+
+/// A file or folder laid into a tree.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+pub(super) struct LaidFile {
+    /// Where it is.
+    #[schemars(with = "AnyPath")]
+    from: PathBuf,
+    /// Where it goes, relative to the project's folder.
+    #[schemars(with = "Inside")]
+    to: PathBuf,
+}
+
 /// What decides about scenarios, beside their own entries.
 pub(super) struct Choice<'a, 'b> {
-    /// `suite:`, for its `scenarios`.
-    pub(super) suite: &'b Fields<'a>,
-    /// `mcp:`, for its `enabled`.
-    pub(super) mcp: &'b Fields<'a>,
+    /// The whole config.
+    pub(super) root: &'b At<'a>,
+    /// Whether `mcp.enabled` is set.
+    pub(super) mcp_enabled: bool,
     /// The project's folder.
     pub(super) project: Option<&'b Path>,
 }
 
 /// All scenarios, and which of them run.
-pub(super) fn scenarios(
-    entries: &[Fields<'_>],
-    choice: &Choice<'_, '_>,
-    files: &Files<'_>,
-    report: &mut Report,
-) -> Scenarios {
-    let mcp_enabled = choice.mcp.boolean("enabled");
+pub(super) fn scenarios(entries: &Listed<ScenarioKeys>, choice: &Choice<'_, '_>) -> Scenarios {
+    let (list, mcp) = (choice.root.key("scenarios"), choice.root.key("mcp"));
+    let base = choice.root.reading.base;
+    let find = |id: &str| {
+        let mut all = entries.readable();
+        let (index, entry) = all.find(|(_, entry)| entry.id.as_str() == id)?;
+        Some((entry, list.item(index)))
+    };
     let mut known = Vec::new();
     let mut left_out = Vec::new();
-    let id_of = |entry: &Fields<'_>| entry.text_or_empty("id");
     for built_in in &BUILT_IN {
-        let entry = entries.iter().find(|entry| id_of(entry) == built_in.id);
-        match (entry, reason_against(built_in, mcp_enabled, files)) {
-            (Some(entry), _) => {
-                known.extend(scenario(Some(built_in), entry, files, report));
+        match (
+            find(built_in.id),
+            reason_against(built_in, choice.mcp_enabled, base),
+        ) {
+            (Some((entry, at)), _) => {
+                let start = plain(built_in, base);
+                known.push(scenario(Some(&start), entry, &at));
             }
-            (None, None) => known.push(plain(built_in, files)),
-            (None, Some(reason)) => left_out.extend(leave_out(built_in, reason)),
+            (None, None) => known.push(plain(built_in, base)),
+            (None, Some(reason)) => left_out.push(LeftOut {
+                id: ScenarioId::recorded(built_in.id),
+                reason,
+            }),
         }
     }
-    for entry in entries {
-        if built_in_ids().all(|id| id != id_of(entry)) {
-            known.extend(scenario(None, entry, files, report));
+    for (index, entry) in entries.readable() {
+        if built_in_ids().all(|id| id != entry.id.as_str()) {
+            known.push(scenario(None, entry, &list.item(index)));
         }
     }
     for scenario in &mut known {
-        let entry = entries
-            .iter()
-            .find(|entry| id_of(entry) == scenario.id.as_str());
-        let (fields, key) = entry.map_or((choice.mcp, "enabled"), |entry| (entry, "mcp_config"));
-        let places = (files.base.folder(), choice.project);
+        let entry = find(scenario.id.as_str()).map(|(_, at)| at.key("mcp_config"));
+        let at = entry.unwrap_or_else(|| mcp.key("enabled"));
+        let places = (base.folder(), choice.project);
         let (found, absent) = mcp_paths::of_servers(scenario, places);
         scenario.mcp_paths = found;
-        for (server, word) in absent.into_iter().filter(|_| files.checked) {
+        for (server, word) in absent.into_iter().filter(|_| choice.root.reading.checked) {
             let message = format!(
                 "the MCP server {server} names {word}, which is neither beside the config nor in the project"
             );
-            report
-                .error(fields.place_of(key), &fields.path(key), message)
+            at.error(message)
                 .hint("paths start from the config's folder; `\"cwd\": \".\"` lets those of a server start from the workspace");
         }
     }
-    let scenarios = choose(known, left_out, choice.suite, report);
-    let asked = !choice.suite.items("scenarios").is_empty();
-    if mcp_enabled && !asked {
-        warn_of_absence(&scenarios.left_out, choice.mcp, report);
+    let asked = choice.root.key("suite").key("scenarios");
+    let scenarios = choose(known, left_out, &asked);
+    if choice.mcp_enabled && asked.items().next().is_none() {
+        warn_of_absence(&scenarios.left_out, &mcp.key("enabled"));
     }
     scenarios
 }
 
-fn leave_out(built_in: &BuiltIn, reason: String) -> Option<LeftOut> {
-    let id = ScenarioId::new(built_in.id).ok()?;
-    Some(LeftOut { id, reason })
-}
-
-fn warn_of_absence(left_out: &[LeftOut], mcp: &Fields<'_>, report: &mut Report) {
+fn warn_of_absence(left_out: &[LeftOut], at: &At<'_>) {
     for absent in left_out {
-        let expected = |built_in: &&BuiltIn| built_in.id == absent.id.as_str();
-        if BUILT_IN
-            .iter()
-            .find(expected)
-            .is_some_and(|found| found.is_expected)
-        {
+        let is_it = |built_in: &&BuiltIn| built_in.id == absent.id.as_str();
+        if BUILT_IN.iter().find(is_it).is_some_and(|it| it.is_expected) {
             let message = format!("the scenario {} is left out: {}", absent.id, absent.reason);
-            report
-                .warning(mcp.place_of("enabled"), &mcp.path("enabled"), message)
+            at.warning(message)
                 .hint("add the file, or a scenarios: entry with that id and its own mcp_config");
         }
     }
 }
 
 /// One entry of `scenarios:`; what it leaves out is as in the built-in scenario that it changes.
-fn scenario(
-    built_in: Option<&BuiltIn>,
-    fields: &Fields<'_>,
-    files: &Files<'_>,
-    report: &mut Report,
-) -> Option<ScenarioSpec> {
-    let start = built_in.map(|built_in| plain(built_in, files));
-    let written = |name: &str| fields.is_written(name) || start.is_none();
-    let inherited = |name: &str, value: fn(&ScenarioSpec) -> bool| match &start {
-        Some(start) if !fields.is_written(name) => value(start),
-        _ => fields.boolean(name),
-    };
-    let mcp_config = if written("mcp_config") {
-        fields.path_value("mcp_config", files.base)
-    } else {
-        start.as_ref().and_then(|start| start.mcp_config.clone())
-    };
+fn scenario(start: Option<&ScenarioSpec>, keys: &ScenarioKeys, at: &At<'_>) -> ScenarioSpec {
+    let inherited = |name: &str| start.filter(|_| !at.key(name).is_written());
+    let written = keys
+        .mcp_config
+        .as_ref()
+        .map(|path| at.reading.base.resolve(path));
+    let mcp_config = inherited("mcp_config").map_or(written, |start| start.mcp_config.clone());
     if let Some(path) = &mcp_config {
-        check_mcp_config(path, fields, files, report);
+        check_mcp_config(path, &at.key("mcp_config"));
     }
-    Some(ScenarioSpec {
-        id: ScenarioId::new(fields.text("id")?).ok()?,
-        description: fields.text("description"),
-        prompt_prefix: fields.text("prompt_prefix"),
-        prompt_suffix: fields.text("prompt_suffix"),
-        primed: inherited("primed", |start| start.primed),
-        prefer_mcp: inherited("prefer_mcp", |start| start.prefer_mcp),
+    ScenarioSpec {
+        id: keys.id.clone(),
+        description: keys.description.clone(),
+        prompt_prefix: keys.prompt_prefix.clone(),
+        prompt_suffix: keys.prompt_suffix.clone(),
+        primed: inherited("primed").map_or(keys.primed, |start| start.primed),
+        prefer_mcp: inherited("prefer_mcp").map_or(keys.prefer_mcp, |start| start.prefer_mcp),
         mcp_config,
         mcp_paths: BTreeMap::new(),
-        files: laid_files(&(fields, "files"), files, report),
-        agent_args: agent_args(fields),
-        env: fields.environment("env"),
-        network: fields.text("network").map(|word| network(&word)),
-        hosts: hosts(fields),
-    })
+        files: laid_files(&keys.files, &at.key("files")),
+        agent_args: agent_args(&keys.agent_args),
+        env: keys.env.clone(),
+        network: keys.network,
+        hosts: keys.hosts.clone(),
+    }
 }
 
-fn check_mcp_config(path: &Path, fields: &Fields<'_>, files: &Files<'_>, report: &mut Report) {
-    if !files.checked {
+fn check_mcp_config(path: &Path, at: &At<'_>) {
+    if !at.reading.checked {
         return;
     }
-    let place = fields.place_of("mcp_config");
-    let key = fields.path("mcp_config");
+    let shown = path.display();
     if !path.is_file() {
-        report.error(place, &key, format!("{} is no file", path.display()));
+        at.error(format!("{shown} is no file"));
         return;
     }
     let json = std::fs::read(path)
@@ -157,64 +198,36 @@ fn check_mcp_config(path: &Path, fields: &Fields<'_>, files: &Files<'_>, report:
         .and_then(|bytes| {
             serde_json::from_slice::<serde_json::Value>(&bytes).map_err(|error| error.to_string())
         });
-    let problem = match json {
-        Ok(json)
-            if json
-                .get("mcpServers")
-                .is_some_and(serde_json::Value::is_object) =>
-        {
-            return;
-        }
-        Ok(_) => "holds no mcpServers object".to_owned(),
-        Err(error) => format!("is not JSON: {error}"),
-    };
-    report.error(place, &key, format!("{} {problem}", path.display()));
+    match json {
+        Ok(json) if json["mcpServers"].is_object() => {}
+        Ok(_) => drop(at.error(format!("{shown} holds no mcpServers object"))),
+        Err(error) => drop(at.error(format!("{shown} is not JSON: {error}"))),
+    }
 }
 
 /// A list of files or folders with their places in the workspace.
-pub(super) fn laid_files(
-    (fields, key): &(&Fields<'_>, &str),
-    files: &Files<'_>,
-    report: &mut Report,
-) -> Vec<(std::path::PathBuf, std::path::PathBuf)> {
-    let mut laid = Vec::new();
-    for file in fields.sections(key, &FILE) {
-        let (Some(from), Some(to)) = (file.path_value("from", files.base), file.text("to")) else {
-            continue;
-        };
-        files.expect(&from, &(&file, "from"), report);
-        laid.push((from, to.into()));
-    }
-    laid
+pub(super) fn laid_files(listed: &Listed<LaidFile>, at: &At<'_>) -> Vec<(PathBuf, PathBuf)> {
+    let each = listed.readable().map(|(index, file)| {
+        let from = at.item(index).key("from").found(&file.from);
+        (from, file.to.clone())
+    });
+    each.collect()
 }
 
-fn agent_args(fields: &Fields<'_>) -> Vec<(Option<AgentKind>, Vec<String>)> {
-    let words = |items: &[Node]| -> Vec<String> {
-        let words = items.iter().filter_map(Node::word);
-        words.map(str::to_owned).collect()
-    };
-    match fields.get("agent_args").map(|node| &node.value) {
-        Some(Value::List(items)) if !items.is_empty() => vec![(None, words(items))],
-        Some(Value::Map(entries)) => entries
+fn agent_args(written: &AgentArgs) -> Vec<(Option<AgentKind>, Vec<String>)> {
+    match written {
+        AgentArgs::Every(words) if words.is_empty() => Vec::new(),
+        AgentArgs::Every(words) => vec![(None, words.clone())],
+        AgentArgs::ByKind(by_kind) => by_kind
             .iter()
-            .filter_map(|entry| {
-                let kind = AgentKind::from_word(&entry.key)?;
-                Some((Some(kind), words(entry.value.list()?)))
-            })
+            .map(|(kind, words)| (Some(*kind), words.clone()))
             .collect(),
-        _ => Vec::new(),
     }
 }
 
 /// Splits the known scenarios by `suite.scenarios`.
-fn choose(
-    mut known: Vec<ScenarioSpec>,
-    left_out: Vec<LeftOut>,
-    suite: &Fields<'_>,
-    report: &mut Report,
-) -> Scenarios {
-    let asked = suite.items("scenarios");
-    if asked.is_empty() {
+fn choose(mut known: Vec<ScenarioSpec>, left_out: Vec<LeftOut>, asked: &At<'_>) -> Scenarios {
+    if asked.items().next().is_none() {
         return Scenarios {
             run: known,
             further: Vec::new(),
@@ -222,33 +235,24 @@ fn choose(
         };
     }
     let mut run: Vec<ScenarioSpec> = Vec::new();
-    for (index, node) in asked.iter().enumerate() {
-        let id = node.text().unwrap_or_default();
-        let key = format!("{}[{index}]", suite.path("scenarios"));
-        if let Some(found) = known.iter().position(|scenario| scenario.id.as_str() == id) {
+    for item in asked.items() {
+        let id = item.word().unwrap_or_default();
+        let is_it = |scenario: &ScenarioSpec| scenario.id.as_str() == id;
+        if let Some(found) = known.iter().position(is_it) {
             run.push(known.remove(found));
         } else if let Some(absent) = left_out.iter().find(|absent| absent.id.as_str() == id) {
             let message = format!("the scenario {id} cannot run: {}", absent.reason);
-            report.error(node.place, &key, message);
-        } else if run.iter().any(|scenario| scenario.id.as_str() == id) {
-            report.error(
-                node.place,
-                &key,
-                format!("the scenario {id} is named twice"),
-            );
+            item.error(message);
+        } else if run.iter().any(is_it) {
+            item.error(format!("the scenario {id} is named twice"));
         } else {
-            let ids: Vec<&str> = run
+            let ids = run
                 .iter()
                 .chain(&known)
-                .map(|scenario| scenario.id.as_str())
-                .collect();
+                .map(|scenario| scenario.id.as_str());
+            let ids: Vec<&str> = ids.collect();
             let meant = did_you_mean(id, ids.iter().copied());
-            report
-                .error(
-                    node.place,
-                    &key,
-                    format!("unknown scenario \"{id}\"{meant}"),
-                )
+            item.error(format!("unknown scenario \"{id}\"{meant}"))
                 .hint(format!("known: {}", ids.join(", ")));
         }
     }

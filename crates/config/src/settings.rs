@@ -1,96 +1,138 @@
-//! `suite:`, `project:` and `mcp:` as they are read.
+//! `suite:`, `project:` and `mcp:`: their keys, and what they are read as.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::path::PathBuf;
 
-use crate::fields::{Fields, duration};
-use crate::files::Files;
-use crate::isolation::isolation;
-use crate::limits::limits;
-use crate::node::Node;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_yaml::Mapping;
+
+use crate::at::At;
+use crate::isolation::find_lent;
+use crate::layers::Expect;
 use crate::paths::Base;
-use crate::problem::Report;
-use crate::retries::retries;
-use crate::tables::{BUILD_PARAMS, LIMITS, RETRIES};
-use crate::{
-    BuildParams, CcusagePackage, MCP_TOOL_LOG, McpSettings, PlanMode, Project, ProjectSource,
-    Settings, Simulators, TranscriptMode,
-};
-use proctor_model::host::HostRule;
-use proctor_model::{AgentId, Network, ScenarioId, WorkspaceKind};
+use crate::{BuildParams, MCP_TOOL_LOG, McpSettings, Project, ProjectSource, Settings, Simulators};
+use proctor_model::vocabulary::{AnyPath, Filled, Id, Word};
+
+/// Run-level settings.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct SuiteKeys {
+    /// Name of the suite in reports; the name of the config's folder by default.
+    #[schemars(with = "Option<Filled>")]
+    name: Option<String>,
+    #[serde(flatten)]
+    settings: Settings,
+    /// Whether models without a price in the config have the dated list price that proctor ships.
+    #[schemars(extend("default" = true))]
+    pub(super) default_prices: bool,
+    /// Scenarios that run when none are named on the command line, in this order; all that apply by default.
+    #[serde(rename = "scenarios")]
+    #[schemars(with = "Option<Vec<Id>>", length(min = 1))]
+    _scenarios: Option<IgnoredAny>,
+    /// What is asked of every task's answer, path and bill, unless its own expect says otherwise.
+    #[serde(rename = "defaults")]
+    #[schemars(with = "Option<Expect>")]
+    _defaults: Option<IgnoredAny>,
+}
+
+/// What the agents work on: exactly one of `repo_path` and template.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(extend("oneOf" = [
+    {"required": ["repo_path"], "properties": {"repo_path": {"not": {"type": "null"}}}},
+    {"required": ["template"], "properties": {"template": {"not": {"type": "null"}}}},
+]))]
+pub(super) struct ProjectKeys {
+    /// Folder inside a git repository; it may be a subfolder.
+    #[schemars(with = "Option<AnyPath>")]
+    repo_path: Option<PathBuf>,
+    /// Plain folder that is turned into a repository at run time.
+    #[schemars(with = "Option<AnyPath>")]
+    template: Option<PathBuf>,
+    /// Commit that every trial starts from; a commit id is best for stable runs.
+    #[schemars(with = "Word", extend("default" = "HEAD"))]
+    base_ref: String,
+    /// Whether agents are started although files of Git LFS are only pointers in their workspaces.
+    #[serde(default)]
+    allow_lfs_pointers: bool,
+    /// Simulator of Apple projects.
+    #[schemars(with = "Option<Filled>")]
+    simulator_name: Option<String>,
+    /// Simulators that trials get, each one trial's at any time: a list of ids or names, or `per_trial` for a copy of the named
+    /// one.
+    simulators: Option<SimulatorKeys>,
+    /// Build parameters: used by graders, and listed in primed prompts only.
+    build_params: Option<BuildKeys>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum SimulatorKeys {
+    PerTrial(PerTrial),
+    Pool(#[schemars(with = "Vec<Filled>", length(min = 1))] Vec<String>),
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum PerTrial {
+    /// A copy of the named simulator for each trial, deleted after it.
+    PerTrial,
+}
+
+/// Build parameters; further ones of your own are listed in primed prompts as they are.
+#[derive(Default, Deserialize, JsonSchema)]
+struct BuildKeys {
+    /// Xcode workspace.
+    #[schemars(with = "Option<Word>")]
+    workspace: Option<String>,
+    /// Xcode project.
+    #[schemars(with = "Option<Word>")]
+    project: Option<String>,
+    /// Scheme to build and test.
+    #[schemars(with = "Option<Word>")]
+    scheme: Option<String>,
+    /// Bundle id of the app.
+    #[schemars(with = "Option<Word>")]
+    bundle_id: Option<String>,
+    /// Build configuration.
+    #[schemars(with = "Option<Word>")]
+    configuration: Option<String>,
+    /// Simulator, instead of `project.simulator_name`.
+    #[schemars(with = "Option<Word>")]
+    simulator_name: Option<String>,
+    /// Destination of xcodebuild.
+    #[schemars(with = "Option<Word>")]
+    destination: Option<String>,
+    /// Simulator by its id.
+    #[schemars(with = "Option<Word>")]
+    simulator_udid: Option<String>,
+    /// The same as `simulator_udid`.
+    #[schemars(with = "Option<Word>")]
+    simulator_id: Option<String>,
+    /// The same as `simulator_udid`.
+    #[schemars(with = "Option<Word>")]
+    udid: Option<String>,
+    #[serde(flatten)]
+    #[schemars(with = "std::collections::BTreeMap<String, Word>")]
+    other: Mapping,
+}
 
 /// `suite:`.
-pub(super) fn settings(suite: &Fields<'_>, files: &Files<'_>, report: &mut Report) -> Settings {
-    let base = files.base;
-    let output_root = base.resolve(&suite.text_or_empty("output_root"));
-    if suite.boolean("cap_agent_builds") && suite.get("xcodebuild_jobs").is_none() {
-        let (place, path) = (
-            suite.place_of("cap_agent_builds"),
-            suite.path("cap_agent_builds"),
-        );
-        let problem = report.error(place, &path, "there is no cap: `xcodebuild_jobs` is absent");
-        problem.hint("write `xcodebuild_jobs: 1` beside it");
+pub(super) fn settings(keys: SuiteKeys, at: &At<'_>) -> Settings {
+    let base = at.reading.base;
+    let mut settings = keys.settings;
+    if settings.cap_agent_builds && !at.has_any(&["xcodebuild_jobs"]) {
+        let message = "there is no cap: `xcodebuild_jobs` is absent";
+        at.key("cap_agent_builds")
+            .error(message)
+            .hint("write `xcodebuild_jobs: 1` beside it");
     }
-    Settings {
-        baselines: base.resolve(&suite.text_or_empty("baselines")),
-        name: suite.text("name").unwrap_or_else(|| default_name(base)),
-        timeout: suite.seconds_or_zero("timeout_sec"),
-        scenario_timeouts: by_scenario(suite, "scenario_timeouts_sec"),
-        stall_timeout: suite.seconds("stall_timeout_sec"),
-        silence_limit: suite.seconds("silence_timeout_sec"),
-        scenario_stall_timeouts: by_scenario(suite, "scenario_stall_timeouts_sec"),
-        setup_timeout: suite.seconds_or_zero("setup_timeout_sec"),
-        grader_timeout: suite.seconds_or_zero("grader_timeout_sec"),
-        simulator_timeout: suite.seconds_or_zero("simulator_timeout_sec"),
-        xcodebuild_jobs: suite
-            .get("xcodebuild_jobs")
-            .map(|_| suite.count("xcodebuild_jobs")),
-        cap_agent_builds: suite.boolean("cap_agent_builds"),
-        stop_grace: suite.seconds_or_zero("stop_grace_sec"),
-        linger: suite.seconds_or_zero("linger_sec"),
-        drain: suite.seconds_or_zero("drain_sec"),
-        trials_per_cell: suite.count("trials_per_cell"),
-        random_seed: suite.whole("random_seed"),
-        plan_mode: plan_mode(&suite.text_or_empty("plan_mode")),
-        shuffle_within_scenario: suite.boolean("shuffle_within_scenario"),
-        run_baselines: suite.boolean("run_baselines"),
-        baseline_trials_per_scenario: suite.count("baseline_trials_per_scenario"),
-        jobs: suite.count("jobs"),
-        start_gap: suite.seconds_or_zero("start_gap_sec"),
-        retries: retries(&suite.section("retries", &RETRIES)),
-        limits: limits(&suite.section("limits", &LIMITS)),
-        workspace: workspace(&suite.text_or_empty("workspace")),
-        isolation: isolation(suite, files, report),
-        network: network(&suite.text_or_empty("network")),
-        hosts: hosts(suite),
-        grader_network: network(&suite.text_or_empty("grader_network")),
-        upstream: suite.get("upstream").map(|_| suite.words("upstream")),
-        web_tools: suite.boolean("web_tools"),
-        summary_cache_strata: suite.boolean("summary_cache_strata"),
-        keep_workdirs: suite.boolean("keep_workdirs"),
-        fetch_remote: suite.boolean("fetch_remote"),
-        validate_tasks: suite.boolean("validate_tasks"),
-        transcript_mode: transcript_mode(&suite.text_or_empty("transcript_mode")),
-        clean_agent_env: suite.boolean("clean_agent_env"),
-        use_ccusage_for_codex: suite.boolean("use_ccusage_for_codex"),
-        ccusage_package: match suite.text_or_empty("ccusage_package").as_str() {
-            "@ccusage/codex@18.0.11" => CcusagePackage::Codex18,
-            _ => CcusagePackage::Ccusage20,
-        },
-        prewarm_spm: suite.boolean("prewarm_spm"),
-        spm_cache_dir: suite.text("spm_cache_dir").map(|dir| output_root.join(dir)),
-        env: suite.environment("env"),
-        env_pass: suite.words("env_pass"),
-        shims: suite.words("shims"),
-        agent_sees_suite_root: suite.boolean("agent_sees_suite_root"),
-        post_run_report: suite.boolean("post_run_report"),
-        post_run_report_agent: suite
-            .text("post_run_report_agent")
-            .and_then(|id| AgentId::new(id).ok()),
-        post_run_report_path: suite.text_or_empty("post_run_report_path").into(),
-        failure_analysis: suite.boolean("failure_analysis"),
-        output_root,
-    }
+    find_lent(&mut settings.isolation.lend, &at.key("lend"));
+    settings.name = keys.name.unwrap_or_else(|| default_name(base));
+    settings.output_root = base.resolve(&settings.output_root);
+    settings.baselines = base.resolve(&settings.baselines);
+    let cache = settings.spm_cache_dir.take();
+    settings.spm_cache_dir = cache.map(|dir| settings.output_root.join(dir));
+    settings
 }
 
 fn default_name(base: &Base) -> String {
@@ -98,149 +140,76 @@ fn default_name(base: &Base) -> String {
     name.map_or_else(|| "suite".to_owned(), std::borrow::Cow::into_owned)
 }
 
-fn by_scenario(suite: &Fields<'_>, name: &str) -> BTreeMap<ScenarioId, Duration> {
-    let entries = suite.get(name).and_then(Node::map).unwrap_or_default();
-    entries
-        .iter()
-        .filter_map(|entry| {
-            let id = ScenarioId::new(entry.key.clone()).ok()?;
-            Some((id, duration(entry.value.number()?)))
-        })
-        .collect()
-}
-
-fn plan_mode(word: &str) -> PlanMode {
-    match word {
-        "blocked_by_scenario" => PlanMode::BlockedByScenario,
-        _ => PlanMode::Random,
-    }
-}
-
-fn transcript_mode(word: &str) -> TranscriptMode {
-    match word {
-        "raw" => TranscriptMode::Raw,
-        "none" => TranscriptMode::None,
-        _ => TranscriptMode::Minimal,
-    }
-}
-
-fn workspace(word: &str) -> WorkspaceKind {
-    match word {
-        "clone" => WorkspaceKind::Clone,
-        "shared" => WorkspaceKind::Shared,
-        _ => WorkspaceKind::Worktree,
-    }
-}
-
-/// `network` and `grader_network`.
-pub(super) fn network(word: &str) -> Network {
-    match word {
-        "none" => Network::None,
-        "provider" => Network::Provider,
-        _ => Network::Host,
-    }
-}
-
-/// `hosts`.
-pub(super) fn hosts(fields: &Fields<'_>) -> Vec<HostRule> {
-    let words = fields.words("hosts").into_iter();
-    words
-        .filter_map(|word| HostRule::parse(&word).ok())
-        .collect()
-}
-
 /// `project:`; there is none when it does not say where the files come from.
-pub(super) fn project(
-    fields: &Fields<'_>,
-    files: &Files<'_>,
-    report: &mut Report,
-) -> Option<Project> {
-    let repository = fields.path_value("repo_path", files.base);
-    let template = fields.path_value("template", files.base);
-    let source = match (repository, template) {
+pub(super) fn project(keys: ProjectKeys, at: &At<'_>) -> Option<Project> {
+    let (source, source_at) = match (keys.repo_path, keys.template) {
         (Some(path), None) => {
-            files.folder(&path, &(fields, "repo_path"), report);
-            ProjectSource::Repository(path)
+            let at = at.key("repo_path");
+            let path = at.folder(&path);
+            (ProjectSource::Repository(path), at.place)
         }
         (None, Some(path)) => {
-            files.folder(&path, &(fields, "template"), report);
-            ProjectSource::Template(path)
+            let at = at.key("template");
+            let path = at.folder(&path);
+            (ProjectSource::Template(path), at.place)
         }
         (Some(_), Some(_)) => {
-            let place = fields.place_of("template");
-            report
-                .error(
-                    place,
-                    &fields.path("template"),
-                    "contradicts project.repo_path",
-                )
+            at.key("template")
+                .error("contradicts project.repo_path")
                 .hint("keep one of the two");
             return None;
         }
         (None, None) => {
-            report
-                .error(fields.place(), &fields.path("repo_path"), "is missing")
-                .hint("name a folder inside a git repository here, or a plain folder as project.template");
+            if !at.has_any(&["repo_path", "template"]) {
+                at.missing("repo_path").error("is missing").hint(
+                    "name a folder inside a git repository here, or a plain folder as project.template",
+                );
+            }
             return None;
         }
     };
-    let source_key = match source {
-        ProjectSource::Repository(_) => "repo_path",
-        ProjectSource::Template(_) => "template",
-    };
-    let simulator_name = fields.text("simulator_name");
     Some(Project {
         source,
-        base_ref: fields.text_or_empty("base_ref"),
-        simulator_name,
-        simulators: simulators(fields),
-        build_params: build_params(&fields.section("build_params", &BUILD_PARAMS)),
-        allow_lfs_pointers: fields.boolean("allow_lfs_pointers"),
-        source_at: fields.place_of(source_key),
-        base_ref_at: fields.place_of("base_ref"),
+        source_at,
+        base_ref: keys.base_ref,
+        base_ref_at: at.key("base_ref").place,
+        simulator_name: keys.simulator_name,
+        simulators: match keys.simulators {
+            None => Simulators::Single,
+            Some(SimulatorKeys::PerTrial(PerTrial::PerTrial)) => Simulators::PerTrial,
+            Some(SimulatorKeys::Pool(pool)) => Simulators::Pool(pool),
+        },
+        build_params: build_params(keys.build_params.unwrap_or_default()),
+        allow_lfs_pointers: keys.allow_lfs_pointers,
     })
 }
 
-fn simulators(fields: &Fields<'_>) -> Simulators {
-    let Some(node) = fields.get("simulators") else {
-        return Simulators::Single;
-    };
-    match node.list() {
-        Some(_) => Simulators::Pool(fields.words("simulators")),
-        None => Simulators::PerTrial,
-    }
-}
-
 /// What is there and empty is not set.
-fn build_params(fields: &Fields<'_>) -> BuildParams {
-    let set = |name: &str| fields.text(name).filter(|text| !text.trim().is_empty());
-    let mut other = fields.further();
-    other.retain(|(_, value)| !value.trim().is_empty());
+fn build_params(keys: BuildKeys) -> BuildParams {
+    let is_set = |text: &String| !text.trim().is_empty();
+    let set = |text: Option<String>| text.filter(is_set);
+    let text = |value: serde_yaml::Value| value.as_str().map(str::to_owned);
+    let other = keys.other.into_iter();
+    let other = other.filter_map(|(key, value)| Some((text(key)?, text(value).filter(is_set)?)));
     BuildParams {
-        workspace: set("workspace"),
-        project: set("project"),
-        scheme: set("scheme"),
-        bundle_id: set("bundle_id"),
-        configuration: set("configuration"),
-        simulator_name: set("simulator_name"),
-        destination: set("destination"),
-        simulator_udid: set("simulator_udid")
-            .or(set("simulator_id"))
-            .or(set("udid")),
-        other,
+        workspace: set(keys.workspace),
+        project: set(keys.project),
+        scheme: set(keys.scheme),
+        bundle_id: set(keys.bundle_id),
+        configuration: set(keys.configuration),
+        simulator_name: set(keys.simulator_name),
+        destination: set(keys.destination),
+        simulator_udid: set(keys.simulator_udid)
+            .or(set(keys.simulator_id))
+            .or(set(keys.udid)),
+        other: other.collect(),
     }
 }
 
 /// `mcp:`.
-pub(super) fn mcp(fields: &Fields<'_>, base: &Base) -> McpSettings {
-    let mut env = fields.environment("env");
-    if let Some(log) = env.get_mut(MCP_TOOL_LOG) {
-        *log = base.resolve(log).to_string_lossy().into_owned();
+pub(super) fn mcp(mut settings: McpSettings, base: &Base) -> McpSettings {
+    if let Some(log) = settings.env.get_mut(MCP_TOOL_LOG) {
+        *log = base.resolve(&*log).to_string_lossy().into_owned();
     }
-    McpSettings {
-        enabled: fields.boolean("enabled"),
-        start_command: fields.words("start_command"),
-        stop_command: fields.words("stop_command"),
-        env,
-    }
+    settings
 }

@@ -1,15 +1,12 @@
 //! What was asked, resolved: every path absolute, every default filled in, nothing left to check.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use crate::{
-    AgentKind, AgentSpec, Asked, IsolationSettings, JudgeSettings, LimitSettings, McpSettings,
-    Place, PriceSource, PriceTable, RetrySettings, ScenarioSpec, TaskSpec,
+    AgentKind, AgentSpec, Asked, JudgeSettings, McpSettings, Place, PriceSource, PriceTable,
+    ScenarioSpec, Settings, TaskSpec,
 };
-use proctor_model::host::HostRule;
-use proctor_model::{AgentId, Network, Pricing, ScenarioId, WorkspaceKind};
+use proctor_model::{Network, Pricing, ScenarioId};
 
 /// A whole suite: config and tasks together.
 #[derive(Debug, Clone)]
@@ -106,167 +103,6 @@ pub struct LeftOut {
     pub id: ScenarioId,
     /// Why, as a fragment that follows "is left out: ".
     pub reason: String,
-}
-
-/// `suite:`, run-level settings.
-#[derive(Debug, Clone)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a switch of the config file"
-)]
-pub struct Settings {
-    /// `name`: shown in reports; the config's folder name by default.
-    pub name: String,
-    /// `output_root`, absolute.
-    pub output_root: PathBuf,
-    /// `baselines`, absolute: traces that `path` and `budget` compare with.
-    pub baselines: PathBuf,
-    /// `timeout_sec`: hard limit of an agent (1,800 s by default).
-    pub timeout: Duration,
-    /// `scenario_timeouts_sec`.
-    pub scenario_timeouts: BTreeMap<ScenarioId, Duration>,
-    /// `stall_timeout_sec`; `None` = no stall limit.
-    pub stall_timeout: Option<Duration>,
-    /// `silence_timeout_sec` (new): the same while processes work; `None` = no limit.
-    pub silence_limit: Option<Duration>,
-    /// `scenario_stall_timeouts_sec` (new).
-    pub scenario_stall_timeouts: BTreeMap<ScenarioId, Duration>,
-    /// `setup_timeout_sec` (new, 600): limit of each setup command.
-    pub setup_timeout: Duration,
-    /// `grader_timeout_sec` (new, 1,800): limit of a grader that names none.
-    pub grader_timeout: Duration,
-    /// `simulator_timeout_sec` (new, 180): limit of each call of `simctl` and `xcresulttool`.
-    pub simulator_timeout: Duration,
-    /// `xcodebuild_jobs` (new): most builds of the harness at once; `None` is as many as trials run.
-    pub xcodebuild_jobs: Option<u32>,
-    /// `cap_agent_builds` (new): an agent, too, has one of the places of `xcodebuild_jobs`, from its start to its end.
-    pub cap_agent_builds: bool,
-    /// `stop_grace_sec` (new, 5): between INT, TERM and KILL.
-    pub stop_grace: Duration,
-    /// `linger_sec` (new, 5): how long an agent may live on after its final event.
-    pub linger: Duration,
-    /// `drain_sec` (new, 2): how long output is awaited after the agent's exit.
-    pub drain: Duration,
-    /// `trials_per_cell`.
-    pub trials_per_cell: u32,
-    /// `random_seed`.
-    pub random_seed: u64,
-    /// `plan_mode`.
-    pub plan_mode: PlanMode,
-    /// `shuffle_within_scenario`.
-    pub shuffle_within_scenario: bool,
-    /// `run_baselines`.
-    pub run_baselines: bool,
-    /// `baseline_trials_per_scenario`.
-    pub baseline_trials_per_scenario: u32,
-    /// `jobs` (new, 1): trials at once.
-    pub jobs: u32,
-    /// `start_gap_sec` (new, 0.25): between starts of a lane in which several trials run.
-    pub start_gap: Duration,
-    /// `retries` (new): further attempts after infra faults.
-    pub retries: RetrySettings,
-    /// `limits` (new).
-    pub limits: LimitSettings,
-    /// `workspace` (new).
-    pub workspace: WorkspaceKind,
-    /// `isolation` (new) and what belongs to it.
-    pub isolation: IsolationSettings,
-    /// `network` (new): that of agents, where neither task nor scenario says.
-    pub network: Network,
-    /// `hosts` (new): what agents may ask beside their provider, where their network leads to that alone.
-    pub hosts: Vec<HostRule>,
-    /// `grader_network` (new).
-    pub grader_network: Network,
-    /// `upstream` (new): where solutions can be fetched; `None` = as the project's remotes and manifests say.
-    pub upstream: Option<Vec<String>>,
-    /// `web_tools` (new): whether agents keep the web tools of their providers.
-    pub web_tools: bool,
-    /// `summary_cache_strata`.
-    pub summary_cache_strata: bool,
-    /// `keep_workdirs`.
-    pub keep_workdirs: bool,
-    /// `fetch_remote`.
-    pub fetch_remote: bool,
-    /// `validate_tasks`.
-    pub validate_tasks: bool,
-    /// `transcript_mode`.
-    pub transcript_mode: TranscriptMode,
-    /// `clean_agent_env`: private home for the agent's own config.
-    pub clean_agent_env: bool,
-    /// `use_ccusage_for_codex`.
-    pub use_ccusage_for_codex: bool,
-    /// `ccusage_package` (new).
-    pub ccusage_package: CcusagePackage,
-    /// `prewarm_spm`.
-    pub prewarm_spm: bool,
-    /// `spm_cache_dir`, relative to `output_root`.
-    pub spm_cache_dir: Option<PathBuf>,
-    /// `env`, for agent and MCP processes of every scenario.
-    pub env: BTreeMap<String, String>,
-    /// `env_pass` (new): names of further variables of the operator that agents may see.
-    pub env_pass: Vec<String>,
-    /// `shims` (new): further commands to watch beside `xcodebuild` and `xcrun`.
-    pub shims: Vec<String>,
-    /// `agent_sees_suite_root` (new).
-    pub agent_sees_suite_root: bool,
-    /// `post_run_report`.
-    pub post_run_report: bool,
-    /// `post_run_report_agent`.
-    pub post_run_report_agent: Option<AgentId>,
-    /// `post_run_report_path`, relative to the run directory.
-    pub post_run_report_path: PathBuf,
-    /// `failure_analysis` (new): the second post-run report.
-    pub failure_analysis: bool,
-}
-
-impl Settings {
-    /// Hard limit of an agent under `scenario`.
-    #[must_use]
-    pub fn hard_limit(&self, scenario: &ScenarioId) -> Duration {
-        self.scenario_timeouts
-            .get(scenario)
-            .copied()
-            .unwrap_or(self.timeout)
-    }
-
-    /// Stall limit of an agent under `scenario`.
-    #[must_use]
-    pub fn stall_limit(&self, scenario: &ScenarioId) -> Option<Duration> {
-        self.scenario_stall_timeouts
-            .get(scenario)
-            .copied()
-            .or(self.stall_timeout)
-    }
-}
-
-/// Which ccusage is asked; the versions are pinned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum CcusagePackage {
-    /// `ccusage@20.0.24`
-    #[default]
-    Ccusage20,
-    /// `@ccusage/codex@18.0.11`
-    Codex18,
-}
-
-/// Order of the matrix.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PlanMode {
-    /// All trials shuffled.
-    Random,
-    /// Grouped by scenario, then agent; baselines first in each block.
-    BlockedByScenario,
-}
-
-/// How much of the agent's output is kept as a transcript.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TranscriptMode {
-    /// Messages, tool calls and errors, a line each.
-    Minimal,
-    /// Every byte as it came.
-    Raw,
-    /// Nothing.
-    None,
 }
 
 /// `project:`, what the agents work on.

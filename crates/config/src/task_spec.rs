@@ -3,8 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use crate::{AgentKind, GraderSpec};
 use proctor_model::host::HostRule;
+use proctor_model::vocabulary::{Map, Variable, Word};
 use proctor_model::{Network, ScenarioId, TaskId};
 
 /// A scenario: nothing but a named treatment.
@@ -38,16 +42,24 @@ pub struct ScenarioSpec {
     pub hosts: Vec<HostRule>,
 }
 
-/// `mcp:`.
-#[derive(Debug, Clone, Default)]
+/// The MCP server of the built-in MCP scenarios.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 pub struct McpSettings {
-    /// `enabled`
+    /// Whether the built-in MCP scenarios apply; they need `mcp_configs/` beside the config.
+    #[serde(default)]
     pub enabled: bool,
-    /// `start_command`; empty = none.
+    /// Program and arguments that start the server before an MCP trial.
+    #[serde(default)]
+    #[schemars(with = "Vec<Word>")]
     pub start_command: Vec<String>,
-    /// `stop_command`; empty = none.
+    /// Program and arguments that stop it after the trial.
+    #[serde(default)]
+    #[schemars(with = "Vec<Word>")]
     pub stop_command: Vec<String>,
-    /// `env`; the value of [`MCP_TOOL_LOG`] is an absolute path that may hold `{RUN_ID}`.
+    /// Environment of the server; `EVAL_MCP_TOOL_LOG` may name a JSONL that it writes, with `{RUN_ID}` in it; a relative path
+    /// starts from the folder of the config.
+    #[serde(default)]
+    #[schemars(with = "Map<Variable, Word>")]
     pub env: BTreeMap<String, String>,
 }
 
@@ -105,7 +117,8 @@ impl TaskSpec {
 }
 
 /// `kind` of a task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum TaskKind {
     /// Can the agent do it at all?
     Capability,

@@ -2,125 +2,162 @@
 
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use sha2::{Digest, Sha256};
 
-use crate::fields::{Fields, command};
-use crate::files::Files;
+use crate::at::At;
+use crate::graders::{Grader, graders};
+use crate::layers::{self, Expect};
 use crate::node::Node;
-use crate::problem::Report;
-use crate::scenarios::laid_files;
-use crate::settings::{hosts, network};
-use crate::tables::GRADERS;
-use crate::twins;
-use crate::{GraderSpec, IosTestOptions, TaskKind, TaskSpec, TestFormat, TestsSpec};
-use crate::{layers, measured};
-use proctor_model::TaskId;
+use crate::scenarios::{LaidFile, laid_files};
+use crate::{GraderSpec, TaskKind, TaskSpec};
+use proctor_model::host::HostRule;
+use proctor_model::vocabulary::{AnyPath, Command, Filled, Glob, Host, Id, Listed};
+use proctor_model::{Network, TaskId};
 
-/// One of `tasks:`, under which `suite.defaults` lies; none when the check found its id wrong.
-pub(super) fn task(
-    fields: &Fields<'_>,
-    (node, defaults): (&Node, Option<&Node>),
-    files: &Files<'_>,
-    report: &mut Report,
-) -> Option<TaskSpec> {
-    let reference_patch = fields.path_value("reference_patch", files.base);
-    if let Some(path) = &reference_patch {
-        files.file(path, &(fields, "reference_patch"), report);
-    }
-    let alternatives = alternatives(fields, files, report);
-    let mut all = graders(("graders", fields), files, report);
-    let expect = (fields.get("expect"), fields.path("expect"));
-    let expected = layers::expected((expect.0, &expect.1), defaults, files, report);
+/// The tasks of a suite.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct TasksFile {
+    /// The tasks, one entry each.
+    #[schemars(length(min = 1))]
+    pub(super) tasks: Listed<TaskKeys>,
+}
+
+/// A task.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct TaskKeys {
+    /// Name in rows, reports and folders; unique, letter case aside.
+    #[schemars(with = "Id")]
+    id: TaskId,
+    /// Shown in reports.
+    #[serde(default)]
+    description: String,
+    /// What the agent is asked to do.
+    #[schemars(with = "Filled")]
+    prompt: String,
+    /// What the task is for.
+    #[schemars(extend("default" = "capability"))]
+    kind: TaskKind,
+    /// Commands run in the workspace before the agent, each a list of words or a line for the shell.
+    #[serde(default)]
+    #[schemars(with = "Vec<Command>")]
+    setup_commands: Vec<Vec<String>>,
+    /// What judges the result, in order; the first that fails ends it. Each is a name, or a mapping with type and options.
+    #[serde(default)]
+    graders: Listed<Grader>,
+    /// What is asked of its answer, its path and its bill, judged after graders; what suite.defaults asks is added key by
+    /// key, and a section that is null takes it away.
+    #[serde(rename = "expect")]
+    #[schemars(with = "Option<Expect>")]
+    _expect: Option<IgnoredAny>,
+    /// Graders that judge after all others passed, by cases that the agent could not know: the report shows how many trials
+    /// pass one and fail the other.
+    #[serde(default)]
+    held_out_graders: Listed<Grader>,
+    /// Whether no honest work can pass: whatever passes all the same raises an alarm.
+    #[serde(default)]
+    impossible: bool,
+    /// The network of its agents, instead of suite.network.
+    network: Option<Network>,
+    /// Hosts that its agents may ask beside those of suite.hosts.
+    #[serde(default)]
+    #[schemars(with = "Vec<Host>")]
+    hosts: Vec<HostRule>,
+    /// Patterns for paths that go into the graders' tree though the base commit's own rules ignore them, or though they are
+    /// caches.
+    #[serde(default)]
+    #[schemars(with = "Vec<Glob>")]
+    carry: Vec<String>,
+    /// Patterns for paths that are put back as they were before graders run; a change of one breaks a rule. New files there
+    /// are left behind, unless every grader has a twin. What `forbidden_globs` name is always protected. By default
+    /// configuration of test runners, such as conftest.py, jest.config.js or build.rs; [] for none.
+    #[schemars(with = "Option<Vec<Glob>>")]
+    protected: Option<Vec<String>>,
+    /// Patterns for the only paths whose changes are graded; what is changed elsewhere is left behind and listed. Anywhere by
+    /// default.
+    #[schemars(with = "Option<Vec<Glob>>", length(min = 1))]
+    allowed_changes: Option<Vec<String>>,
+    /// Files or folders that are laid into the graders' tree alone, such as hidden tests: no agent sees them.
+    #[serde(default)]
+    grader_files: Listed<LaidFile>,
+    /// Unified diff that solves the task, relative to the config's folder; --validate-tasks checks it.
+    #[schemars(with = "Option<AnyPath>")]
+    reference_patch: Option<PathBuf>,
+    /// Unified diffs of other right solutions: validation holds graders and twins against them, too.
+    #[serde(default)]
+    #[schemars(with = "Vec<AnyPath>")]
+    alternatives: Vec<PathBuf>,
+}
+
+/// One of `tasks:`, under which `suite.defaults` lies.
+pub(super) fn task(keys: TaskKeys, at: &At<'_>, defaults: Option<&Node>) -> TaskSpec {
+    let reference_patch = keys.reference_patch.as_ref();
+    let reference_patch = reference_patch.map(|path| at.key("reference_patch").file(path));
+    let written = at.key("alternatives");
+    let alternatives = keys.alternatives.iter().zip(written.items());
+    let alternatives: Vec<PathBuf> = alternatives.map(|(path, item)| item.found(path)).collect();
+    let grader_files = laid_files(&keys.grader_files, &at.key("grader_files"));
+    let mut all = graders(keys.graders, &at.key("graders"), &grader_files);
+    let expect = at.key("expect");
+    let expected = layers::expected(&expect, defaults);
     all.extend(expected.into_iter().map(|spec| (spec, false)));
-    let held_out = graders(("held_out_graders", fields), files, report);
+    let held_out = at.key("held_out_graders");
+    let held_out = graders(keys.held_out_graders, &held_out, &grader_files);
     let held_out_count = held_out.len();
     all.extend(held_out);
     let sharing = all.iter().enumerate();
     let sharing = sharing.filter(|(_, (_, shares))| *shares);
     let sharing = sharing.map(|(place, _)| place).collect();
     let graders: Vec<GraderSpec> = all.into_iter().map(|(spec, _)| spec).collect();
-    let impossible = fields.boolean("impossible");
-    if impossible && reference_patch.is_some() {
-        report
-            .error(
-                fields.place_of("impossible"),
-                &fields.path("impossible"),
-                "contradicts reference_patch",
-            )
+    if keys.impossible && reference_patch.is_some() {
+        at.key("impossible")
+            .error("contradicts reference_patch")
             .hint("an impossible task has no solution: leave one of the two out");
     }
-    if node.map().is_some() && graders.is_empty() {
-        warn_of_no_graders(fields, report);
-    }
-    let kind = match fields.text_or_empty("kind").as_str() {
-        "regression" => TaskKind::Regression,
-        _ => TaskKind::Capability,
-    };
-    let setup_commands = fields.items("setup_commands").iter().map(command).collect();
-    let grader_files = laid_files(&(fields, "grader_files"), files, report);
-    for key in ["graders", "held_out_graders"] {
-        for (kind, options) in fields.tagged(key, GRADERS) {
-            if matches!(kind, "command" | "ios_test_pass") {
-                twins::check(&options, &grader_files, files, report);
-            }
-        }
-    }
-    let named: Vec<PathBuf> = reference_patch
-        .iter()
-        .chain(&alternatives)
-        .cloned()
-        .chain(references(&graders))
-        .collect();
-    let laid = grader_files
-        .iter()
-        .map(|(from, _)| from.clone())
-        .collect::<Vec<_>>();
-    let id = fields.text("id")?;
-    if id == "baseline" {
+    if keys.id.as_str() == "baseline" {
         let message = "the id \"baseline\" is kept for baseline runs";
-        report.error(fields.place_of("id"), &fields.path("id"), message);
+        at.key("id").error(message);
     }
-    Some(TaskSpec {
-        id: TaskId::new(id).ok()?,
-        description: fields.text_or_empty("description"),
-        prompt: fields.text_or_empty("prompt"),
-        kind,
-        setup_commands,
-        carry: fields.words("carry"),
-        protected: fields.get("protected").map(|_| fields.words("protected")),
-        allowed_changes: fields
-            .get("allowed_changes")
-            .map(|_| fields.words("allowed_changes")),
-        digest: digest((node, defaults), named.into_iter().chain(laid)),
+    let named = reference_patch.iter().chain(&alternatives).cloned();
+    let named = named.chain(references(&graders));
+    let laid = grader_files.iter().map(|(from, _)| from.clone());
+    TaskSpec {
+        digest: digest(at.node().into_iter().chain(defaults), named.chain(laid)),
+        id: keys.id,
+        description: keys.description,
+        prompt: keys.prompt,
+        kind: keys.kind,
+        setup_commands: keys.setup_commands,
+        carry: keys.carry,
+        protected: keys.protected,
+        allowed_changes: keys.allowed_changes,
         grader_files,
         graders,
         held_out: held_out_count,
         sharing,
-        impossible,
-        network: fields.text("network").map(|word| network(&word)),
-        hosts: hosts(fields),
+        impossible: keys.impossible,
+        network: keys.network,
+        hosts: keys.hosts,
         reference_patch,
         alternatives,
-    })
+    }
 }
 
-/// Patches of further right solutions.
-fn alternatives(fields: &Fields<'_>, files: &Files<'_>, report: &mut Report) -> Vec<PathBuf> {
-    let written = fields.items("alternatives").iter().enumerate();
-    let patches = written.filter_map(|(index, node)| {
-        let path = files.base.resolve(node.word()?);
-        let key = format!("{}[{index}]", fields.path("alternatives"));
-        files.expect_item(&path, (node, &key), report);
-        Some(path)
-    });
-    patches.collect()
-}
-
-fn warn_of_no_graders(fields: &Fields<'_>, report: &mut Report) {
-    let written = fields.get("graders");
-    if written.is_none_or(|node| node.list().is_some_and(<[Node]>::is_empty)) {
-        report
-            .warning(fields.place(), &fields.path("graders"), "there are none")
+/// Says so where nothing judges a task; one that cannot be read may have what its other keys ask for.
+pub(super) fn warn_of_no_graders(at: &At<'_>, task: Option<&TaskSpec>) {
+    let is_written = |key: &str| at.key(key).node().is_some();
+    let is_judged = task.map_or_else(
+        || ["held_out_graders", "expect"].into_iter().any(is_written),
+        |task| !task.graders.is_empty(),
+    );
+    let graders = at.key("graders");
+    let is_none = !is_written("graders") || graders.node().is_some_and(Node::is_empty_list);
+    let is_task = at.node().is_some_and(|node| node.map().is_some());
+    if is_task && is_none && !is_judged {
+        at.missing("graders")
+            .warning("there are none")
             .hint("success then says only that the agent ended with exit code 0");
     }
 }
@@ -141,14 +178,13 @@ fn references(graders: &[GraderSpec]) -> Vec<PathBuf> {
 }
 
 /// SHA-256 over the task's value (comments and layout aside), what lies under it, and the files that it names.
-fn digest(
-    (node, defaults): (&Node, Option<&Node>),
+fn digest<'a>(
+    written: impl Iterator<Item = &'a Node>,
     named: impl Iterator<Item = PathBuf>,
 ) -> String {
     let mut hasher = Sha256::new();
-    hasher.update(node.to_json().to_string());
-    if let Some(defaults) = defaults {
-        hasher.update(defaults.to_json().to_string());
+    for node in written {
+        hasher.update(node.to_json().to_string());
     }
     for path in named.flat_map(|path| files_below(&path)) {
         let bytes = if path.is_file() {
@@ -183,187 +219,4 @@ pub(super) fn hex(bytes: &[u8]) -> String {
         write!(text, "{byte:02x}").expect("a string takes all text");
         text
     })
-}
-
-/// Graders, and whether each works in the tree that the one before it left.
-fn graders(
-    (key, fields): (&str, &Fields<'_>),
-    files: &Files<'_>,
-    report: &mut Report,
-) -> Vec<(GraderSpec, bool)> {
-    let graders = fields.tagged(key, GRADERS).into_iter();
-    graders
-        .filter_map(|(word, options)| {
-            let spec = grader(word, &options, files, report)?;
-            let shares = spec.looks_at_tree() && options.boolean("shares_tree");
-            Some((spec, shares))
-        })
-        .collect()
-}
-
-/// Says so where a glob cannot mean what its writer thought.
-fn idle_glob(glob: &str, options: &Fields<'_>, report: &mut Report) {
-    let (why, hint) = if glob.starts_with(['/', '~']) || glob.split('/').any(|part| part == "..") {
-        (
-            "never matches: globs are matched against paths inside of the repository",
-            "write it from the root of the repository or from the folder of repo_path",
-        )
-    } else if glob.starts_with('!') {
-        (
-            "is a name that begins with `!`: nothing is negated",
-            "list what is forbidden, and leave out what is not",
-        )
-    } else {
-        return;
-    };
-    let key = options.path("forbidden_globs");
-    let place = options.place_of("forbidden_globs");
-    report
-        .warning(place, &key, format!("\"{glob}\" {why}"))
-        .hint(hint);
-}
-
-fn grader(
-    name: &str,
-    options: &Fields<'_>,
-    files: &Files<'_>,
-    report: &mut Report,
-) -> Option<GraderSpec> {
-    let relative = |name: &str| options.text(name).map(PathBuf::from);
-    Some(match name {
-        "git_diff_forbidden" => {
-            let forbidden_globs = options.words("forbidden_globs");
-            for glob in &forbidden_globs {
-                idle_glob(glob, options, report);
-            }
-            GraderSpec::GitDiffForbidden { forbidden_globs }
-        }
-        "command" => command_grader(options, report)?,
-        "screenshot_exists" => GraderSpec::ScreenshotExists {
-            path: relative("path")?,
-        },
-        "screenshot_compare" => {
-            let reference_path = options.path_value("reference_path", files.base)?;
-            files.file(&reference_path, &(options, "reference_path"), report);
-            GraderSpec::ScreenshotCompare {
-                path: relative("path")?,
-                reference_path,
-                threshold: options.count("threshold"),
-            }
-        }
-        "ios_test_pass" => {
-            own_arguments(options, report);
-            GraderSpec::IosTestPass(ios_test(options))
-        }
-        "ios_install_check" => GraderSpec::IosInstallCheck {
-            from_tree: options.boolean("from_tree"),
-        },
-        "ios_launch_check" => GraderSpec::IosLaunchCheck {
-            from_tree: options.boolean("from_tree"),
-        },
-        "retrieval" => GraderSpec::Retrieval(measured::retrieval(options, report)?),
-        "privacy" => GraderSpec::Privacy(measured::privacy(options, files, report)),
-        name => return layers::grader(name, options, files, report),
-    })
-}
-
-fn command_grader(options: &Fields<'_>, report: &mut Report) -> Option<GraderSpec> {
-    let written = match (options.get("argv"), options.get("command")) {
-        (Some(node), None) | (None, Some(node)) => node,
-        (Some(_), Some(_)) => {
-            report
-                .error(
-                    options.place_of("command"),
-                    &options.path("command"),
-                    "contradicts argv",
-                )
-                .hint("they mean the same: keep one");
-            return None;
-        }
-        (None, None) => {
-            report
-                .error(options.place(), &options.path("argv"), "is missing")
-                .hint("give the program and its arguments as a list");
-            return None;
-        }
-    };
-    let argv = command(written);
-    if argv
-        .first()
-        .is_some_and(|program| program.trim().is_empty())
-    {
-        report.error(
-            written.place,
-            &options.path("argv"),
-            "must start with a program",
-        );
-    }
-    Some(GraderSpec::Command {
-        argv,
-        cwd: options.text("cwd").map(PathBuf::from),
-        expected_exit: i32::try_from(options.whole("expected_exit")).unwrap_or_default(),
-        timeout: options.seconds("timeout_sec"),
-        expected_output: options.text("expected_output"),
-        forbidden_output: options.text("forbidden_output"),
-        env: options.environment("env").into_iter().collect(),
-        repeats: options.count("repeats"),
-        tests: TestsSpec {
-            format: test_format(&options.text_or_empty("tests")),
-            report: options.text_or_empty("test_report").into(),
-            expect: options.words("expect_tests"),
-            twin: twins::twin(options),
-        },
-    })
-}
-
-fn test_format(word: &str) -> TestFormat {
-    let mut known = TestFormat::ALL.into_iter();
-    let found = known.find(|(name, _)| *name == word);
-    found.map_or(TestFormat::Auto, |(_, format)| format)
-}
-
-/// Refuses arguments of `xcodebuild` that the grader gives by itself: a second destination is nobody's lease, and a second place for
-/// results is none that is looked at.
-fn own_arguments(options: &Fields<'_>, report: &mut Report) {
-    const OWN: [(&str, &str); 3] = [
-        (
-            "-destination",
-            "name it in destination of this grader, so that its simulator is lent",
-        ),
-        (
-            "-derivedDataPath",
-            "leave it out: each build of a grader has its own",
-        ),
-        (
-            "-resultBundlePath",
-            "leave it out: results count from the grader's own bundle alone",
-        ),
-    ];
-    for word in options.words("xcodebuild_args") {
-        let name = word.split_once('=').map_or(word.as_str(), |(name, _)| name);
-        let Some((name, hint)) = OWN.iter().find(|(own, _)| *own == name) else {
-            continue;
-        };
-        let (place, key) = (
-            options.place_of("xcodebuild_args"),
-            options.path("xcodebuild_args"),
-        );
-        let why = format!("holds {name}, which the grader gives by itself");
-        report.error(place, &key, why).hint(*hint);
-    }
-}
-
-fn ios_test(options: &Fields<'_>) -> IosTestOptions {
-    IosTestOptions {
-        scheme: options.text("scheme"),
-        workspace: options.text("workspace"),
-        project: options.text("project"),
-        destination: options.text("destination"),
-        only_testing: options.words("only_testing"),
-        skip_testing: options.words("skip_testing"),
-        test_plan: options.text("test_plan"),
-        xcodebuild_args: options.words("xcodebuild_args"),
-        timeout: options.seconds("timeout_sec"),
-        twin: twins::twin(options),
-    }
 }

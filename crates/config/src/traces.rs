@@ -2,18 +2,94 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::check::{check, join};
-use crate::fields::Fields;
-use crate::files::Files;
-use crate::load::{defaults_of, parsed, read, sha256, tasks_of};
-use crate::node::{Entry, Node, Value};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use crate::at::{At, Reading};
+use crate::layers::{AnswerKeys, Expect, TracePath};
+use crate::load::{as_tasks, defaults_of, parsed, read, sha256, tasks};
+use crate::node::{Entry, Node, Value, join};
 use crate::paths::Base;
 use crate::problem::{Place, Problem, Problems, Report};
-use crate::shape::{Section, Shape};
-use crate::tables::traces::{ABOUT_RUNS, AGENTCI, NOT_MADE, QUERY};
-use crate::tables::{ANSWER, BUDGET, EXPECT, TRACE_PATH};
+use crate::walk;
 use crate::{GraderSpec, layers};
-use proctor_layers::{CorrectnessSpec, Panel};
+use proctor_layers::{CorrectnessSpec, CostSpec, Panel};
+use proctor_model::vocabulary::{AnyPath, Filled, Listed, Word};
+
+/// What traces of an agent are held to: AgentCI's spec (`agentci_spec.yaml`), as far as recorded traces can be held to it.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct AgentCi {
+    /// Version of the format: 1.
+    #[schemars(extend("default" = 1))]
+    version: f64,
+    /// Name of the agent.
+    #[schemars(with = "Filled")]
+    agent: String,
+    /// Folder of baselines, relative to the spec's; ./golden by default.
+    #[schemars(with = "Option<AnyPath>")]
+    baseline_dir: Option<PathBuf>,
+    /// What every query is held to unless it says otherwise.
+    #[schemars(with = "Option<Layers>")]
+    #[serde(rename = "defaults")]
+    _defaults: Option<IgnoredAny>,
+    /// What was asked, and what the trace of it is held to.
+    #[schemars(length(min = 1))]
+    queries: Listed<QueryKeys>,
+}
+
+/// What was asked, and what the trace of it is held to.
+#[derive(Deserialize, JsonSchema)]
+struct QueryKeys {
+    /// What was asked.
+    #[schemars(with = "Filled")]
+    query: String,
+    /// For people.
+    #[serde(rename = "description")]
+    _description: Option<String>,
+    /// For people.
+    #[schemars(with = "Option<Vec<Word>>")]
+    #[serde(rename = "tags")]
+    _tags: Option<IgnoredAny>,
+    #[serde(flatten)]
+    layers: Layers,
+}
+
+/// What a query is held to.
+#[derive(Deserialize, JsonSchema)]
+struct Layers {
+    /// Layer 1.
+    correctness: Option<AnswerKeys>,
+    /// Layer 2.
+    path: Option<TracePath>,
+    /// Layer 3.
+    cost: Option<CostSpec>,
+}
+
+/// Keys of the root that say how an agent or a judge is run: no trace is held to them.
+const ABOUT_RUNS: [&str; 5] = [
+    "runner",
+    "conversation_runner",
+    "judge_config",
+    "persona_config",
+    "staging",
+];
+
+/// Keys that ask for checks that are not made here, with what to do.
+const NOT_MADE: [(&str, &str); 3] = [
+    (
+        "scenarios",
+        "conversations of several turns are not judged: keep its queries alone",
+    ),
+    (
+        "retrieval",
+        "results of a retriever are not judged here: `proctor metrics` and the grader retrieval do that",
+    ),
+    (
+        "span_assertions",
+        "spans are not judged: ask for calls by path.forbidden_calls, or for the answer",
+    ),
+];
 
 /// The config whose defaults lie under the tasks beside it.
 const CONFIG_NAME: &str = "config.yaml";
@@ -57,27 +133,29 @@ pub fn load_trace_spec(path: &Path, config: Option<&Path>) -> Result<TraceSpec, 
     )
     .map_err(Report::into_problems)?;
     let mut report = Report::new(path);
-    let base = Base::of(path);
-    let files = Files {
-        base: &base,
-        checked: true,
-    };
     let root = parsed(&bytes, &mut report);
-    let is_tasks = matches!(root.as_ref().map(form), Some(Form::Tasks));
-    let defaults = match root.as_ref().map(form) {
-        Some(Form::Tasks) => {
-            let beside = path.with_file_name(CONFIG_NAME);
-            defaults_of(config.unwrap_or(&beside), &files)?
-        }
-        _ => None,
+    let form = root.as_ref().map(form);
+    let is_tasks = matches!(form, Some(Form::Tasks));
+    let base = Base::of(path);
+    let defaults = if is_tasks {
+        let beside = path.with_file_name(CONFIG_NAME);
+        defaults_of(config.unwrap_or(&beside), &base)?
+    } else {
+        None
     };
-    let spec = root.map(|root| match form(&root) {
-        Form::AgentCi => agentci(root, &files, &mut report),
-        Form::Tasks => of_tasks(&root, (&files, defaults.as_ref()), &mut report),
-        Form::Layers => alone(&root, &files, &mut report),
+    let reading = Reading::new(&base, true, report);
+    let root = match form {
+        Some(Form::AgentCi) => root.map(|root| set_aside(root, &reading)),
+        _ => root.map(as_tasks),
+    };
+    let at = At::root(root.as_ref(), &reading);
+    let spec = form.and_then(|form| match form {
+        Form::AgentCi => agentci(&at),
+        Form::Tasks => Some(of_tasks(&at, defaults.as_ref())),
+        Form::Layers => Some(alone(&at)),
     });
-    let failed = report.failed();
-    let problems = report.into_problems();
+    let failed = reading.failed();
+    let problems = reading.report.into_inner().into_problems();
     match spec {
         Some(spec) if !failed => Ok(TraceSpec {
             digest: sha256(&bytes),
@@ -118,31 +196,26 @@ fn empty(queries: Vec<TraceQuery>) -> TraceSpec {
 }
 
 /// The layers alone, for any trace.
-fn alone(root: &Node, files: &Files<'_>, report: &mut Report) -> TraceSpec {
-    check(root, &Shape::Object(&EXPECT), "", report);
-    let layers = layers::expected((Some(root), ""), None, files, report);
+fn alone(at: &At<'_>) -> TraceSpec {
+    walk::read::<Expect>(at);
     empty(vec![TraceQuery {
         task: None,
         query: None,
-        layers,
+        layers: layers::expected(at, None),
     }])
 }
 
 /// The layers of a tasks file, with the defaults of the config beside it. Other graders need a tree that was worked in.
-fn of_tasks(
-    root: &Node,
-    (files, defaults): (&Files<'_>, Option<&Node>),
-    report: &mut Report,
-) -> TraceSpec {
-    let tasks = tasks_of(root, (files, defaults), report);
+fn of_tasks(at: &At<'_>, defaults: Option<&Node>) -> TraceSpec {
     let mut queries = Vec::new();
-    for task in tasks {
+    for task in tasks(at, defaults) {
         let (layers, others): (Vec<_>, Vec<_>) =
             task.graders.into_iter().partition(GraderSpec::is_layer);
         if !others.is_empty() {
             let names: Vec<&str> = others.iter().map(GraderSpec::type_name).collect();
             let message = format!("not asked, since they need a tree: {}", names.join(", "));
             let key = format!("graders of {}", task.id);
+            let mut report = at.reading.report.borrow_mut();
             report.warning(Place::default(), &key, message);
         }
         queries.push(TraceQuery {
@@ -155,81 +228,65 @@ fn of_tasks(
 }
 
 /// AgentCI's own spec.
-fn agentci(root: Node, files: &Files<'_>, report: &mut Report) -> TraceSpec {
-    let root = set_aside(root, report);
-    check(&root, &Shape::Object(&AGENTCI), "", report);
-    let fields = Fields::new(Some(&root), &AGENTCI, "");
-    if fields
-        .number("version")
-        .is_some_and(|version| (version - 1.0).abs() > f64::EPSILON)
-    {
-        let place = fields.place_of("version");
-        report
-            .error(place, "version", "is not 1")
+fn agentci(at: &At<'_>) -> Option<TraceSpec> {
+    let spec: AgentCi = walk::read(at)?;
+    if (spec.version - 1.0).abs() > f64::EPSILON {
+        at.key("version")
+            .error("is not 1")
             .hint("a newer version of the format is not known here");
     }
+    let all = at.key("queries");
     let mut queries = Vec::new();
     let mut seen: Vec<(String, usize)> = Vec::new();
-    for (index, node) in fields.items("queries").iter().enumerate() {
-        let path = format!("queries[{index}]");
-        let query = Fields::new(Some(node), &QUERY, &path);
-        for idle in ["description", "tags"] {
-            query.get(idle);
-        }
-        let text = query.text_or_empty("query");
-        let first = seen.iter().find(|(it, _)| *it == text.trim());
-        if let Some((_, line)) = first.filter(|(it, _)| !it.is_empty()) {
-            let message = format!("is asked twice, first at line {line}");
-            report
-                .error(query.place_of("query"), &join(&path, "query"), message)
+    for (index, query) in spec.queries.into_readable() {
+        let at = all.item(index);
+        let text = query.query.trim().to_owned();
+        let place = at.key("query");
+        if let Some((_, line)) = seen.iter().find(|(it, _)| *it == text) {
+            place
+                .error(format!("is asked twice, first at line {line}"))
                 .hint("traces are found by what was asked: keep one, or ask differently");
         }
-        seen.push((text.trim().to_owned(), query.place_of("query").line));
+        seen.push((text, place.place.line));
         queries.push(TraceQuery {
             task: None,
-            query: Some(text),
-            layers: trace_layers(&query, files, report),
+            query: Some(query.query),
+            layers: trace_layers(query.layers, &at),
         });
     }
-    TraceSpec {
-        agent: fields.text("agent"),
-        baseline_dir: Some(
-            fields
-                .path_value("baseline_dir", files.base)
-                .unwrap_or_else(|| files.base.resolve("golden")),
-        ),
+    let golden = spec.baseline_dir.unwrap_or_else(|| "golden".into());
+    Some(TraceSpec {
+        agent: Some(spec.agent),
+        baseline_dir: Some(at.reading.base.resolve(golden)),
         ..empty(queries)
-    }
+    })
 }
 
 /// The tree without keys that no trace is held to, with defaults under every query; what asks for checks that are not
 /// made is refused.
-fn set_aside(root: Node, report: &mut Report) -> Node {
+fn set_aside(root: Node, reading: &Reading<'_>) -> Node {
     let Value::Map(mut entries) = root.value else {
         return root;
     };
+    let mut report = reading.report.borrow_mut();
     entries.retain(|entry| {
         let idle = ABOUT_RUNS.contains(&entry.key.as_str());
         if idle && !entry.value.is_null() {
-            report.warning(
-                entry.key_place,
-                &entry.key,
-                "is not used: no trace is held to it",
-            );
+            let message = "is not used: no trace is held to it";
+            report.warning(entry.key_place, &entry.key, message);
         }
-        let refused = refuse(entry, "", report);
-        !idle && !refused
+        !idle && !refuse(entry, "", &mut report)
     });
     let defaults = entries.iter_mut().find(|entry| entry.key == "defaults");
     let defaults = defaults.map(|entry| {
-        without_refused(&mut entry.value, "defaults", report);
+        without_refused(&mut entry.value, "defaults", &mut report);
         entry.value.clone()
     });
     if let Some(entry) = entries.iter_mut().find(|entry| entry.key == "queries")
         && let Value::List(items) = &mut entry.value.value
     {
         for (index, item) in items.iter_mut().enumerate() {
-            without_refused(item, &format!("queries[{index}]"), report);
+            without_refused(item, &format!("queries[{index}]"), &mut report);
             if let Some(defaults) = &defaults {
                 lay_under(item, defaults);
             }
@@ -253,15 +310,10 @@ fn refuse(entry: &Entry, path: &str, report: &mut Report) -> bool {
     let Some((key, hint)) = found else {
         return false;
     };
-    let empty = entry.value.is_null() || entry.value.list().is_some_and(<[Node]>::is_empty);
-    if !empty {
-        let key = join(path, key);
+    if !entry.value.is_null() && !entry.value.is_empty_list() {
+        let message = "asks for checks that are not made here";
         report
-            .error(
-                entry.key_place,
-                &key,
-                "asks for checks that are not made here",
-            )
+            .error(entry.key_place, &join(path, key), message)
             .hint(hint);
     }
     true
@@ -280,26 +332,12 @@ fn lay_under(node: &mut Node, defaults: &Node) {
     }
 }
 
-fn trace_layers(query: &Fields<'_>, files: &Files<'_>, report: &mut Report) -> Vec<GraderSpec> {
-    let mut found = Vec::new();
-    let named: [(&str, &'static Section); 3] = [
-        ("correctness", &ANSWER),
-        ("path", &TRACE_PATH),
-        ("cost", &BUDGET),
-    ];
-    for (key, section) in named {
-        if query.get(key).is_none() {
-            continue;
-        }
-        let options = query.section(key, section);
-        found.push(match key {
-            "correctness" => GraderSpec::Answer(Box::new(CorrectnessSpec {
-                panel: Panel::Mean,
-                ..layers::answer(&options, files, report)
-            })),
-            "path" => GraderSpec::Path(Box::new(layers::trace_path(&options, report))),
-            _ => GraderSpec::Budget(layers::budget(&options, report)),
-        });
-    }
-    found
+fn trace_layers(asked: Layers, at: &At<'_>) -> Vec<GraderSpec> {
+    let answer = asked.correctness.map(|it| CorrectnessSpec {
+        panel: Panel::Mean,
+        ..layers::answer(it, &at.key("correctness"))
+    });
+    let path = asked.path.map(|it| layers::trace_path(it, &at.key("path")));
+    let budget = asked.cost.map(|it| layers::budget(it, &at.key("cost")));
+    layers::graders(answer, path, budget)
 }

@@ -4,87 +4,53 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::fields::Fields;
-use crate::files::Files;
-use crate::problem::Report;
-use crate::tables::TWIN;
-use crate::{Twin, TwinEdit};
-
-/// The edits of one grader.
-pub(super) fn twin(options: &Fields<'_>) -> Twin {
-    let edits = options.sections("twin", &TWIN).into_iter();
-    let edits = edits.filter_map(|edit| {
-        Some(TwinEdit {
-            test: edit.text("test")?,
-            file: clean(Path::new(&edit.text("file")?)),
-            from: edit.text("from")?,
-            to: edit.text("to")?,
-        })
-    });
-    Twin {
-        edits: edits.collect(),
-        runs: options.count("twin_runs"),
-    }
-}
+use crate::Twin;
+use crate::at::At;
 
 /// Says what is wrong with the edits of one grader of a task that lays these files.
-pub(super) fn check(
-    options: &Fields<'_>,
-    laid: &[(PathBuf, PathBuf)],
-    files: &Files<'_>,
-    report: &mut Report,
-) {
-    let tests = options.sections("twin", &TWIN).len();
-    let runs = options.count("twin_runs");
-    if let Some(least) = too_few(tests, runs) {
+pub(super) fn check(twin: &Twin, at: &At<'_>, laid: &[(PathBuf, PathBuf)]) {
+    let (edits, runs) = (&twin.edits, twin.runs);
+    if let Some(least) = too_few(edits.len(), runs) {
+        let tests = edits.len();
         let message = format!("{runs} runs leave a guess about {tests} tests more than 1 %");
-        report
-            .error(
-                options.place_of("twin_runs"),
-                &options.path("twin_runs"),
-                message,
-            )
+        at.key("twin_runs")
+            .error(message)
             .hint(format!("use at least {least}"));
     }
     let mut seen = BTreeSet::new();
-    for edit in options.sections("twin", &TWIN) {
-        let (Some(test), Some(file)) = (edit.text("test"), edit.text("file")) else {
-            continue;
-        };
-        if !seen.insert(test.clone()) {
-            let message = format!("\"{test}\" has a twin already");
-            report.error(edit.place_of("test"), &edit.path("test"), message);
+    for (edit, at) in edits.iter().zip(at.key("twin").items()) {
+        if !seen.insert(&edit.test) {
+            let message = format!("\"{}\" has a twin already", edit.test);
+            at.key("test").error(message);
         }
-        let (from, to) = (edit.text_or_empty("from"), edit.text_or_empty("to"));
-        if from == to {
-            report.error(edit.place_of("to"), &edit.path("to"), "is the same as from");
+        if edit.from == edit.to {
+            at.key("to").error("is the same as from");
         }
-        let place = edit.place_of("file");
-        let Some(source) = source(&clean(Path::new(&file)), laid) else {
-            report
-                .error(
-                    place,
-                    &edit.path("file"),
-                    format!("{file} is not a hidden file"),
-                )
+        let Some(source) = source(&edit.file, laid) else {
+            let message = format!("{} is not a hidden file", edit.file.display());
+            at.key("file")
+                .error(message)
                 .hint("tests that agents can read have no twin: lay the file by grader_files");
             continue;
         };
         let Ok(content) = fs::read_to_string(&source) else {
-            if files.checked && source.exists() {
-                let message = format!("{} is not a text file", source.display());
-                report.error(place, &edit.path("file"), message);
-            } else if files.checked {
-                let message = format!("{} does not exist", source.display());
-                report.error(place, &edit.path("file"), message);
+            if at.reading.checked {
+                let is_there = source.exists();
+                let why = if is_there {
+                    "is not a text file"
+                } else {
+                    "does not exist"
+                };
+                let message = format!("{} {why}", source.display());
+                at.key("file").error(message);
             }
             continue;
         };
-        let count = content.matches(&from).count();
+        let count = content.matches(&edit.from).count();
         if count != 1 {
             let message = format!("stands {count} times in {}", source.display());
-            report
-                .error(edit.place_of("from"), &edit.path("from"), message)
+            at.key("from")
+                .error(message)
                 .hint("give text that the file holds exactly once");
         }
     }
@@ -112,7 +78,7 @@ fn source(path: &Path, laid: &[(PathBuf, PathBuf)]) -> Option<PathBuf> {
 }
 
 /// A path without `.`.
-fn clean(path: &Path) -> PathBuf {
+pub(super) fn clean(path: &Path) -> PathBuf {
     path.components()
         .filter(|part| *part != std::path::Component::CurDir)
         .collect()

@@ -2,11 +2,15 @@
 
 use std::borrow::Cow;
 
+use schemars::JsonSchema;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::command::begins_with;
 use super::pattern::Pattern;
 use super::place::{PathRule, Touched};
+use proctor_model::vocabulary::{self, CommandLine, Filled, Glob};
 
 /// A call of a tool.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -42,17 +46,29 @@ fn leaves<'a>(value: &'a Value, found: &mut Vec<Cow<'a, str>>) {
     }
 }
 
-/// One of `forbidden_calls`: a call that all of it fits.
-#[derive(Debug, Clone, PartialEq)]
+/// A call that must not be made: one that all of these keys fit.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 pub struct CallPattern {
-    /// `tool`; any where it is not said. A `*` stands for any letters.
+    /// Name of the tool; a * stands for any letters.
+    #[schemars(with = "Option<Filled>")]
     pub tool: Option<String>,
-    /// `command`: words that a command of the call begins with.
+    /// Words that a command in a call of a shell begins with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Option<CommandLine>")]
     pub command: Vec<String>,
-    /// `path`: a glob that a path in the call fits.
+    /// Pattern for a path in its arguments; at any depth unless it begins with /.
+    #[schemars(with = "Option<Glob>")]
     pub path: Option<PathRule>,
-    /// `pattern`: matches in an argument.
+    /// A pattern of Python's re that is found in one of its arguments.
+    #[serde(default, deserialize_with = "pattern")]
+    #[schemars(with = "Option<vocabulary::Pattern>")]
     pub pattern: Option<Pattern>,
+}
+
+fn pattern<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Pattern>, D::Error> {
+    let written = Option::<String>::deserialize(deserializer)?;
+    let pattern = written.map(|written| Pattern::new(&written)).transpose();
+    pattern.map_err(D::Error::custom)
 }
 
 impl CallPattern {

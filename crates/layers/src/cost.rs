@@ -2,18 +2,21 @@
 
 use super::finding::Findings;
 
-/// What is asked of a bill.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+/// Warns when a trial took more than it should.
+#[derive(Debug, Clone, Copy, PartialEq, Default, serde::Deserialize, schemars::JsonSchema)]
 pub struct CostSpec {
-    /// `max_cost_multiplier`, above 0; one below 1 asks for an improvement.
+    /// Most times the cost of the baseline, above 0; less than 1 asks for an improvement.
     pub max_cost_multiplier: Option<f64>,
-    /// `max_total_tokens`
+    /// Most tokens, in and out.
+    #[schemars(range(max = 1_000_000_000_000_000_u64))]
     pub max_total_tokens: Option<u64>,
-    /// `max_llm_calls`
+    /// Most requests to a model.
+    #[schemars(range(max = 1_000_000_000_000_000_u64))]
     pub max_llm_calls: Option<u64>,
-    /// `max_latency_ms`
+    /// Most milliseconds from start to end.
+    #[schemars(range(max = 1_000_000_000_000_000_u64))]
     pub max_latency_ms: Option<u64>,
-    /// `max_cost_usd`
+    /// Most USD.
     pub max_cost_usd: Option<f64>,
 }
 

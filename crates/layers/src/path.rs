@@ -1,58 +1,75 @@
 //! Layer 2: which tools were called, and in which order. What does not hold warns; what is forbidden fails.
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use super::calls::{Call, CallPattern};
 use super::finding::{Findings, LayerStatus, Outcome};
 use super::sequence::{
     MatchMode, loop_count, sequence_edit, sequence_lcs, tool_f1, tool_precision, tool_recall,
 };
 
+use proctor_model::vocabulary::Word;
+
 /// How alike two sequences of tools are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Similarity {
-    /// By their longest common subsequence.
+    /// 2 |LCS| / (|P| + |R|), by their longest common subsequence.
     #[default]
     Lcs,
-    /// By their edit distance.
+    /// 1 - edit distance / length of the longer one.
     Edit,
 }
 
-impl Similarity {
-    /// Both, with their words in specs.
-    pub const ALL: [(&'static str, Self); 2] = [("lcs", Self::Lcs), ("edit", Self::Edit)];
-}
-
-/// What is asked of a path.
-#[derive(Debug, Clone, PartialEq)]
+/// Warns when the calls of tools are not as they should be, and fails when a forbidden one was made.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 pub struct PathSpec {
-    /// `max_tool_calls`; 0 for no tools at all.
+    /// Most calls of tools; 0 for none at all.
+    #[schemars(range(max = 1_000_000_000_000_000_u64))]
     pub max_tool_calls: Option<u64>,
-    /// `forbidden_tools`
+    /// Tools that must not be used; one that is fails the trial.
+    #[serde(default)]
+    #[schemars(with = "Vec<Word>")]
     pub forbidden_tools: Vec<String>,
-    /// `forbidden_calls`
+    /// Calls that must not be made, by their arguments; one that is fails the trial.
+    #[serde(default)]
     pub forbidden_calls: Vec<CallPattern>,
-    /// `expected_tools`
+    /// Tools that should be used.
+    #[schemars(with = "Option<Vec<Word>>")]
     pub expected_tools: Option<Vec<String>>,
-    /// `min_tool_recall`; 1 once tools are expected.
+    /// Least share of the expected tools that was used; 1 once tools are expected.
+    #[schemars(range(min = 0, max = 1))]
     pub min_tool_recall: Option<f64>,
-    /// `min_tool_precision`
+    /// Least share of the used tools that was expected.
+    #[schemars(range(min = 0, max = 1))]
     pub min_tool_precision: Option<f64>,
-    /// `min_sequence_similarity`
+    /// Least similarity with the reference: `expected_tool_sequence`, else the baseline.
+    #[schemars(range(min = 0, max = 1))]
     pub min_sequence_similarity: Option<f64>,
-    /// `similarity` (lcs)
+    /// How similarity is measured.
+    #[schemars(extend("default" = "lcs"))]
     pub similarity: Similarity,
-    /// `max_loops` (3)
+    /// Most calls of the same tool as right before, whatever their arguments.
+    #[schemars(range(min = 1, max = 1_000_000_000_000_000_u64), extend("default" = Self::MAX_LOOPS))]
     pub max_loops: u64,
-    /// `max_loops_same_args`
+    /// Most calls of the same tool with the same arguments as right before.
+    #[schemars(range(max = 1_000_000_000_000_000_u64))]
     pub max_loops_same_args: Option<u64>,
-    /// `expected_tool_sequence`
+    /// The tools that should be called, in order.
+    #[schemars(with = "Option<Vec<Word>>")]
     pub expected_tool_sequence: Option<Vec<String>>,
-    /// `match_mode` (subset)
+    /// What the used tools are held to, seen from the side of the reference.
+    #[schemars(extend("default" = "subset"))]
     pub match_mode: MatchMode,
-    /// `expected_handoff`
+    /// An agent that work should be handed to; traces alone show that.
+    #[serde(skip)]
     pub expected_handoff: Option<String>,
-    /// `expected_handoffs_available`
+    /// Agents that work could be handed to.
+    #[serde(skip)]
     pub expected_handoffs_available: Vec<String>,
-    /// `max_handoff_count`
+    /// Most handoffs.
+    #[serde(skip)]
     pub max_handoff_count: Option<u64>,
 }
 

@@ -27,7 +27,8 @@ pub enum Depth {
 }
 
 /// A glob for paths: one that does not begin at the root fits at any depth.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, serde::Deserialize)]
+#[serde(try_from = "String")]
 pub struct PathRule {
     written: String,
     /// Each of what its braces stand for.
@@ -66,6 +67,14 @@ impl Shape {
     /// Whether a path is such a one, or can become it where a shell makes names of its wildcards.
     fn fits(&self, path: &str, expands: bool) -> bool {
         self.glob.is_match(path) || expands && meet(path, &self.text)
+    }
+}
+
+impl TryFrom<String> for PathRule {
+    type Error = String;
+
+    fn try_from(written: String) -> Result<Self, String> {
+        Self::new(&written)
     }
 }
 

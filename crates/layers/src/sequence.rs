@@ -64,13 +64,14 @@ pub fn loop_count<T: PartialEq>(calls: &[T]) -> usize {
 }
 
 /// What the used tools (P) are held to, told from the side of the reference (R).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum MatchMode {
-    /// P = R, in order and number.
+    /// The used tools are those of the reference, in order and number.
     Strict,
-    /// set(P) = set(R)
+    /// The used tools are those of the reference, in any order and number.
     Unordered,
-    /// Every tool of the reference was used; others may be too.
+    /// Every tool of the reference was used, others may be too.
     #[default]
     Subset,
     /// Every used tool is in the reference; not all of it need be used.

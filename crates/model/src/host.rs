@@ -11,12 +11,21 @@ const LONGEST: usize = 253;
 
 /// A host that may be asked: `api.example.com`, `*.example.com` for all below it, `10.0.0.7:8080`, `[::1]:8080`. Without a
 /// port it stands for the ports 443 and 80.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, serde::Deserialize)]
+#[serde(try_from = "String")]
 pub struct HostRule {
     name: String,
     /// Whether it is everything below the name.
     below: bool,
     port: Option<u16>,
+}
+
+impl TryFrom<String> for HostRule {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Self::parse(&text)
+    }
 }
 
 impl HostRule {

@@ -61,8 +61,17 @@ pub fn check_id(text: &str) -> Result<(), IdProblem> {
 macro_rules! id_type {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Deserialize)]
+        #[serde(try_from = "String")]
         pub struct $name(String);
+
+        impl TryFrom<String> for $name {
+            type Error = IdProblem;
+
+            fn try_from(text: String) -> Result<Self, IdProblem> {
+                Self::new(text)
+            }
+        }
 
         impl $name {
             /// Parses an id.

@@ -15,6 +15,7 @@ mod reason;
 mod seen_ids;
 mod usage;
 mod verdict;
+pub mod vocabulary;
 
 pub use axes::{Grade, Infra, Termination};
 pub use command_call::{CallSource, CommandCall, McpServerCall};

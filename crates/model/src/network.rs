@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 
 /// Which network a child has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Network {
-    /// The operator's.
+    /// That of the person who runs the suite.
     #[default]
     Host,
-    /// None but loopback, with a door to its provider and what else is named.
+    /// A proxy to the agent's provider and to `hosts`; only a jail can do that.
     Provider,
-    /// None but loopback.
+    /// None but loopback; only a jail can do that.
     None,
 }
 

@@ -31,13 +31,14 @@ impl Isolation {
 }
 
 /// What kind of workspace a trial had.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum WorkspaceKind {
-    /// A linked worktree of a repository that belongs to this trial alone.
+    /// A linked worktree of a repository that belongs to the trial alone and holds one commit.
     Worktree,
-    /// The same with `.git` inside the workspace.
+    /// The same with .git inside the workspace, for agents whose sandbox refuses a linked worktree.
     Clone,
-    /// A worktree of the user's own repository.
+    /// A worktree of your own repository, for trusted agents only.
     Shared,
 }
 

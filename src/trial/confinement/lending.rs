@@ -74,6 +74,7 @@ impl Confinement {
             self.lent.push(Lent {
                 path: real,
                 write: false,
+                optional: false,
             });
         }
     }
@@ -94,6 +95,7 @@ impl Confinement {
         self.lent.extend(real(&lent.path).map(|path| Lent {
             path,
             write: lent.write,
+            optional: false,
         }));
     }
 

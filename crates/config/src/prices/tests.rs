@@ -5,8 +5,11 @@ use super::*;
 fn table(yaml: &str) -> PriceTable {
     let mut report = Report::new(Path::new("config.yaml"));
     let node = tree::read(yaml, &mut report).unwrap();
-    let table = prices(Some(&node), true, &mut report);
-    assert!(!report.failed());
+    let base = Base::of(Path::new("config.yaml"));
+    let reading = Reading::new(&base, false, report);
+    let at = At::root(Some(&node), &reading);
+    let table = prices(walk::read(&at).unwrap(), &at, true);
+    assert!(!reading.failed());
     table
 }
 

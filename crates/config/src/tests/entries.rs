@@ -274,7 +274,7 @@ fn graders_are_known_and_have_what_they_need() {
         ),
         (
             "{type: retrieval, expected_ids: [a], min_recall: 1.5}",
-            "1:81: tasks[0].graders[0].min_recall: must be at most 1",
+            "1:81: tasks[0].graders[0].min_recall: must be a number from 0 to 1, not the number 1.5",
         ),
         (
             "{type: privacy}",

@@ -1,58 +1,45 @@
-//! The JSON Schemas: shipped as generated, and the same keys as loading knows.
+//! The JSON Schemas: shipped as generated, and every key of them has a text, a default that loads and a place in a fixture.
 
 use std::path::Path;
 
 use serde_json::Value;
 
-use super::{fixture, load_fixture};
-use crate::fields::asked;
-use crate::shape::{Key, Section, Shape};
-use crate::tables::{CONFIG, KINDS, TASKS};
+use super::fixture;
+use crate::problem::Report;
+use crate::schemas::DEFINITIONS;
+use crate::walk::Walker;
 use crate::{AgentKind, schema_config, schema_tasks};
 
-/// Every section of both files, each with the JSON Schema objects that describe it.
-fn sections() -> Vec<&'static Section> {
-    let mut found: Vec<&'static Section> = vec![&CONFIG, &TASKS];
-    let mut next = 0;
-    while let Some(section) = found.get(next).copied() {
-        for key in section.keys {
-            collect(&key.shape, &mut found);
+/// Every key of config and tasks, with the schema of its value.
+fn keys() -> Vec<(&'static str, &'static Value)> {
+    let [config, tasks] = [schema_config(), schema_tasks()];
+    let mut found = Vec::new();
+    for (name, schema) in DEFINITIONS.iter() {
+        let is_used = |whole: &Value| whole["$defs"].get(name).is_some();
+        if ["ConfigFile", "TasksFile"].contains(&name.as_str())
+            || is_used(&config)
+            || is_used(&tasks)
+        {
+            collect(schema, &mut found);
         }
-        next += 1;
     }
     found
 }
 
-fn collect(shape: &Shape, found: &mut Vec<&'static Section>) {
-    match shape {
-        Shape::Object(section) if !found.iter().any(|known| std::ptr::eq(*known, *section)) => {
-            found.push(section);
-        }
-        Shape::List { of, .. } | Shape::Map { of, .. } => collect(of, found),
-        Shape::Either(shapes) => shapes.iter().for_each(|shape| collect(shape, found)),
-        Shape::Tagged { variants, .. } => {
-            found.extend(variants.iter().map(|(_, section)| *section));
-        }
-
-        _ => {}
+fn collect(schema: &'static Value, found: &mut Vec<(&'static str, &'static Value)>) {
+    let Value::Object(object) = schema else {
+        return;
+    };
+    let is_object = object.get("type").is_some_and(|it| it == "object");
+    if let Some(Value::Object(properties)) = object.get("properties").filter(|_| is_object) {
+        let keys = properties
+            .iter()
+            .filter(|(_, schema)| schema.get("const").is_none());
+        found.extend(keys.map(|(key, schema)| (key.as_str(), schema)));
     }
-}
-
-/// Objects of a schema that know keys.
-fn objects(schema: &Value, found: &mut Vec<Value>) {
-    match schema {
-        Value::Array(items) => items.iter().for_each(|item| objects(item, found)),
-        Value::Object(map) => {
-            if map.contains_key("additionalProperties")
-                && map.contains_key("description")
-                && map.contains_key("properties")
-            {
-                found.push(schema.clone());
-            }
-            map.values().for_each(|value| objects(value, found));
-        }
-        _ => {}
-    }
+    let variants = object.get("oneOf").and_then(Value::as_array);
+    let variants = variants.into_iter().flatten();
+    variants.for_each(|variant| collect(variant, found));
 }
 
 fn read_schema(name: &str) -> String {
@@ -74,95 +61,43 @@ fn the_shipped_schemas_are_the_generated_ones() {
 }
 
 #[test]
-fn every_key_of_the_tables_is_read_by_the_loader() {
-    load_fixture("every_key", true).unwrap_or_else(|problems| panic!("{problems}"));
-    let unread: Vec<String> = sections()
-        .into_iter()
-        .flat_map(|section| section.keys.iter().map(move |key| (section, key)))
-        .filter(|(section, key)| !asked::was(section, key.name))
-        .map(|(section, key)| format!("{} of {}", key.name, section.doc))
-        .collect();
-    assert_eq!(unread, [""; 0]);
-}
-
-#[test]
-fn the_schemas_know_the_keys_of_the_tables_and_no_others() {
-    let mut found = Vec::new();
-    objects(&schema_config(), &mut found);
-    objects(&schema_tasks(), &mut found);
-    let mut in_schemas: Vec<Vec<String>> = found
-        .iter()
-        .map(|object| {
-            let properties = object["properties"].as_object().expect("properties");
-            let keys = properties.keys().filter(|key| *key != "type");
-            keys.cloned().collect()
-        })
-        .collect();
-    let mut in_tables: Vec<Vec<String>> = sections()
-        .into_iter()
-        .map(|section| {
-            let mut names: Vec<String> =
-                section.keys.iter().map(|key| key.name.to_owned()).collect();
-            names.sort();
-            names
-        })
-        .collect();
-    in_schemas.sort();
-    in_tables.sort();
-    // A section that both files use is in both schemas.
-    in_schemas.dedup();
-    in_tables.dedup();
-    assert_eq!(in_schemas, in_tables);
-}
-
-#[test]
 fn the_fixture_with_every_key_has_every_key() {
     let yaml = |name: &str| -> Value {
         let text = std::fs::read_to_string(fixture("every_key").join(name)).expect("a fixture");
         serde_yaml::from_str(&text).expect("YAML")
     };
-    let both = [yaml("config.yaml"), yaml("tasks.yaml")];
-    let holds = |key: &Key| {
+    let both = [yaml("config.yaml"), yaml("tasks.yaml")].map(|value| value.to_string());
+    let holds = |key: &str| {
         both.iter()
-            .any(|value| value.to_string().contains(&format!("\"{}\":", key.name)))
+            .any(|text| text.contains(&format!("\"{key}\":")))
     };
-    let absent: Vec<&str> = sections()
-        .into_iter()
-        .flat_map(|section| section.keys)
-        .filter(|key| !holds(key))
-        .map(|key| key.name)
-        .collect();
+    let mut absent: Vec<&str> = keys().iter().map(|(key, _)| *key).collect();
+    absent.retain(|key| !holds(key));
     assert_eq!(absent, ["repo_path"], "it contradicts `template`");
 }
 
 #[test]
 fn every_key_says_what_it_is_for_and_has_a_default_that_loads() {
-    for key in sections().into_iter().flat_map(|section| section.keys) {
-        assert!(
-            key.doc.ends_with('.') && key.doc.len() > 4,
-            "{}: {}",
-            key.name,
-            key.doc
-        );
-        if let crate::shape::Need::Default(json) = key.need {
-            serde_json::from_str::<Value>(json)
-                .unwrap_or_else(|error| panic!("{}: {error}", key.name));
-            let node = super::yaml::read(json.as_bytes()).expect("JSON is YAML");
-            let mut report = crate::problem::Report::new(Path::new("default"));
-            crate::check::check(&node, &key.shape, key.name, &mut report);
-            assert!(
-                !report.failed(),
-                "{}: {:?}",
-                key.name,
-                report.into_problems()
-            );
+    assert!(keys().len() > 190, "{}", keys().len());
+    for (key, schema) in keys() {
+        let text = schema["description"].as_str().unwrap_or_default();
+        assert!(text.ends_with('.') && text.len() > 4, "{key}: {text}");
+        if let Some(default) = schema.get("default") {
+            let node = super::yaml::read(default.to_string().as_bytes()).expect("JSON is YAML");
+            let mut report = Report::new(Path::new("default"));
+            let mut walker = Walker {
+                report: &mut report,
+            };
+            let read = walker.value(&node, schema, key);
+            assert!(read.is_some(), "{key}: {:?}", report.into_problems());
         }
     }
 }
 
 #[test]
-fn the_words_of_the_tables_are_those_of_the_types() {
-    let words: Vec<&str> = KINDS.iter().map(|(word, _)| *word).collect();
-    let kinds: Vec<&str> = AgentKind::ALL.iter().map(|kind| kind.as_str()).collect();
-    assert_eq!(words, kinds);
+fn kinds_have_the_same_words_in_files_and_rows() {
+    for kind in AgentKind::ALL {
+        let read: AgentKind = serde_yaml::from_str(kind.as_str()).expect("a kind");
+        assert_eq!(read, kind);
+    }
 }

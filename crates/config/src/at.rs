@@ -1,0 +1,180 @@
+//! Where in a file: a value with its full name and its place, for what a schema cannot say.
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+
+use crate::node::{Node, join};
+use crate::paths::Base;
+use crate::problem::{Place, Report};
+
+/// A file that is read: where its relative paths start from, and what is wrong with it so far.
+#[derive(Debug)]
+pub(super) struct Reading<'a> {
+    pub(super) base: &'a Base,
+    /// Whether files that it names must exist; false where nothing will be run: a dry run, a rebuild.
+    pub(super) checked: bool,
+    pub(super) report: RefCell<Report>,
+}
+
+impl<'a> Reading<'a> {
+    pub(super) fn new(base: &'a Base, checked: bool, report: Report) -> Self {
+        Self {
+            base,
+            checked,
+            report: RefCell::new(report),
+        }
+    }
+
+    /// Whether something was found that stops the suite.
+    pub(super) fn failed(&self) -> bool {
+        self.report.borrow().failed()
+    }
+}
+
+/// A value of a file, or the place where one is not written.
+#[derive(Debug, Clone)]
+pub(super) struct At<'a> {
+    node: Option<&'a Node>,
+    pub(super) reading: &'a Reading<'a>,
+    /// Its own place, else that of the mapping that could hold it.
+    pub(super) place: Place,
+    /// Its full name.
+    pub(super) path: String,
+}
+
+impl<'a> At<'a> {
+    /// The whole file, of which there is nothing where it is no YAML.
+    pub(super) fn root(node: Option<&'a Node>, reading: &'a Reading<'a>) -> Self {
+        Self {
+            node,
+            reading,
+            place: node.map(|node| node.place).unwrap_or_default(),
+            path: String::new(),
+        }
+    }
+
+    /// Another value in its place.
+    pub(super) fn with<'b>(&self, node: &'b Node) -> At<'b>
+    where
+        'a: 'b,
+    {
+        At {
+            node: Some(node),
+            reading: self.reading,
+            place: node.place,
+            path: self.path.clone(),
+        }
+    }
+
+    /// The value under `name`.
+    pub(super) fn key(&self, name: &str) -> Self {
+        let node = self.node.and_then(|node| node.get(name));
+        self.below(node, join(&self.path, name))
+    }
+
+    /// An item of the list.
+    pub(super) fn item(&self, index: usize) -> Self {
+        let list = self.node.and_then(Node::list).unwrap_or_default();
+        self.below(list.get(index), format!("{}[{index}]", self.path))
+    }
+
+    fn below(&self, node: Option<&'a Node>, path: String) -> Self {
+        Self {
+            node,
+            reading: self.reading,
+            place: node.map_or(self.place, |node| node.place),
+            path,
+        }
+    }
+
+    /// The items of the list.
+    pub(super) fn items(&self) -> impl Iterator<Item = Self> {
+        let list = self.node.and_then(Node::list).unwrap_or_default();
+        (0..list.len()).map(|index| self.item(index))
+    }
+
+    /// The same, at another place.
+    pub(super) fn placed(self, place: Place) -> Self {
+        Self { place, ..self }
+    }
+
+    /// The value under `name`, at the place of the mapping that lacks it.
+    pub(super) fn missing(&self, name: &str) -> Self {
+        self.key(name).placed(self.place)
+    }
+
+    /// The value, unless it is absent or null.
+    pub(super) fn node(&self) -> Option<&'a Node> {
+        self.node.filter(|node| !node.is_null())
+    }
+
+    /// Whether it is there, be it null.
+    pub(super) const fn is_written(&self) -> bool {
+        self.node.is_some()
+    }
+
+    /// Whether one of these keys has a value, be it a wrong one.
+    pub(super) fn has_any(&self, names: &[&str]) -> bool {
+        let mut nodes = names.iter().filter_map(|name| self.key(name).node());
+        nodes.any(|node| !node.is_empty_list())
+    }
+
+    /// Text that stands there.
+    pub(super) fn word(&self) -> Option<&'a str> {
+        self.node().and_then(Node::word)
+    }
+
+    /// Says what is wrong.
+    pub(super) fn error(&self, message: impl Into<String>) -> &Self {
+        let mut report = self.reading.report.borrow_mut();
+        report.error(self.place, &self.path, message);
+        self
+    }
+
+    /// Says what a person should know.
+    pub(super) fn warning(&self, message: impl Into<String>) -> &Self {
+        let mut report = self.reading.report.borrow_mut();
+        report.warning(self.place, &self.path, message);
+        self
+    }
+
+    /// Adds to what was just said what to do about it.
+    pub(super) fn hint(&self, hint: impl Into<String>) {
+        self.reading.report.borrow_mut().hint(hint);
+    }
+
+    /// The absolute path; says so when it is no folder.
+    pub(super) fn folder(&self, path: &Path) -> PathBuf {
+        let found = self.found(path);
+        if self.reading.checked && found.exists() && !found.is_dir() {
+            self.say(&found, path, "is not a folder");
+        }
+        found
+    }
+
+    /// The absolute path; says so when it is no regular file.
+    pub(super) fn file(&self, path: &Path) -> PathBuf {
+        let found = self.found(path);
+        if self.reading.checked && found.exists() && !found.is_file() {
+            self.say(&found, path, "is not a file");
+        }
+        found
+    }
+
+    /// The absolute path; says so when nothing is there.
+    pub(super) fn found(&self, path: &Path) -> PathBuf {
+        let found = self.reading.base.resolve(path);
+        if self.reading.checked && !found.exists() {
+            self.say(&found, path, "does not exist");
+        }
+        found
+    }
+
+    fn say(&self, found: &Path, written: &Path, what: &str) {
+        self.error(format!("{} {what}", found.display()));
+        if written.is_relative() {
+            let folder = self.reading.base.folder().display();
+            self.hint(format!("relative paths start from {folder}"));
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! How a schema is built, and what it wants in words.
+
+use serde_json::Value as Json;
+
+use crate::node::{Node, Value};
+use crate::schemas::{of_type, resolved};
+use crate::walk::scalars;
+
+/// How a schema is built.
+pub(super) enum Form {
+    /// A mapping with known keys.
+    Object,
+    /// A mapping with free keys.
+    Map,
+    List,
+    /// One of several mappings, by the word under a tag, or that word alone.
+    Tagged,
+    /// A mapping, or the value of one of its keys alone.
+    Short(&'static str),
+    /// What stands there decides.
+    Either(&'static [Json]),
+    Scalar,
+}
+
+pub(super) fn form(schema: &'static Json) -> Form {
+    let list = |key: &str| schema[key].as_array().map(Vec::as_slice);
+    if let Some(key) = schema["x-short"].as_str() {
+        Form::Short(key)
+    } else if schema["properties"].is_object() {
+        Form::Object
+    } else if list("oneOf").is_some_and(|all| all[0]["properties"].is_object()) {
+        Form::Tagged
+    } else if let Some(alternatives) = list("anyOf") {
+        Form::Either(alternatives)
+    } else if of_type(schema, "array") {
+        Form::List
+    } else if of_type(schema, "object") {
+        Form::Map
+    } else {
+        Form::Scalar
+    }
+}
+
+/// What the value must be, for a message.
+pub(super) fn wanted(schema: &'static Json) -> String {
+    let schema = resolved(schema);
+    match form(schema) {
+        Form::Tagged => "a name, or a mapping with `type`".to_owned(),
+        Form::Either(all) => {
+            let all = all.iter().filter(|it| !of_type(it, "null")).map(wanted);
+            all.collect::<Vec<_>>().join(" or ")
+        }
+        Form::Short(key) => format!("{} or a mapping", wanted(short_form(schema, key))),
+        Form::Object | Form::Map => "a mapping".to_owned(),
+        Form::List if is_of_words(schema) => "a list of words".to_owned(),
+        Form::List => "a list".to_owned(),
+        Form::Scalar => scalars::wanted(schema),
+    }
+}
+
+pub(super) fn is_of_words(schema: &Json) -> bool {
+    schema["items"]["x-is"] == "text or a number"
+}
+
+/// The key that may stand for the mapping.
+pub(super) fn short_form(schema: &'static Json, key: &str) -> &'static Json {
+    &schema["properties"][key]
+}
+
+/// Whether `node` is of the sort that `schema` is about.
+pub(super) fn takes(schema: &'static Json, node: &Node) -> bool {
+    let is_list = matches!(form(resolved(schema)), Form::List);
+    let is_map = matches!(form(resolved(schema)), Form::Map | Form::Object);
+    match node.value {
+        Value::List(_) => is_list,
+        Value::Map(_) => is_map,
+        Value::Scalar(_) => !is_list && !is_map && !of_type(schema, "null"),
+        Value::Null => false,
+    }
+}

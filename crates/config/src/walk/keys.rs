@@ -1,0 +1,102 @@
+//! What is wrong with keys and words: unknown, missing, misspelt, or of earlier versions.
+
+use serde_json::Value as Json;
+
+use crate::node::{Entry, Node, join};
+use crate::problem::did_you_mean;
+use crate::schemas::resolved;
+use crate::walk::forms::wanted;
+use crate::walk::{Walker, scalars};
+
+/// Keys of earlier versions, and what to do in their place.
+const REMOVED: [(&str, &str); 2] = [
+    (
+        "sentinel",
+        "give the hidden tests a `twin`: `proctor validate --make-twins` proposes one",
+    ),
+    (
+        "grader_env",
+        "graders always work in a tree that proctor builds: `carry` names ignored paths that they need",
+    ),
+];
+
+impl Walker<'_> {
+    pub(super) fn missing_keys(&mut self, node: &Node, schema: &'static Json, path: &str) {
+        for key in required(schema).filter(|key| node.get(key).is_none()) {
+            let wanted = wanted(&schema["properties"][key]);
+            self.report
+                .error(node.place, &join(path, key), "is missing")
+                .hint(format!("it must be {wanted}"));
+        }
+    }
+
+    pub(super) fn unknown_key(&mut self, entry: &Entry, known: &[&str], path: &str) {
+        if self.report.is_full() {
+            self.report.error(entry.key_place, path, "unknown key");
+            return;
+        }
+        if let Some((_, hint)) = REMOVED.iter().find(|(key, _)| *key == entry.key) {
+            let problem = self
+                .report
+                .error(entry.key_place, path, "is no longer a key");
+            return problem.hint(*hint);
+        }
+        let meant = did_you_mean(&entry.key, known.iter().copied());
+        let is_near = !meant.is_empty();
+        let problem = self
+            .report
+            .error(entry.key_place, path, format!("unknown key{meant}"));
+        match known {
+            _ if is_near => {}
+            [] => problem.hint("no keys are known here"),
+            known => problem.hint(format!("known keys: {}", known.join(", "))),
+        }
+    }
+
+    /// Where free keys are allowed beside known ones, a key next to a known one is worth a word.
+    pub(super) fn maybe_misspelt(&mut self, entry: &Entry, schema: &'static Json, path: &str) {
+        let written = entry.key.to_lowercase();
+        let mut known = keys(schema).into_iter();
+        let near = known.find(|name| strsim::osa_distance(name, &written) <= 2);
+        if let Some(name) = near.filter(|_| !self.report.is_full()) {
+            let message = format!("is kept as a key of its own (did you mean \"{name}\"?)");
+            self.report.warning(entry.key_place, path, message);
+        }
+    }
+
+    /// Whether a free key is what the schema of the names wants; says why not.
+    pub(super) fn free_key(&mut self, entry: &Entry, names: &'static Json, path: &str) -> bool {
+        let names = resolved(names);
+        let name = entry.key.as_str();
+        if let Some(words) = scalars::words(names) {
+            let is_known = words.contains(&name);
+            if !is_known {
+                self.unknown_key(entry, &words, path);
+            }
+            return is_known;
+        }
+        let Some((message, hint)) = scalars::key_problem(name, names["x-is"].as_str()) else {
+            return true;
+        };
+        self.report.error(entry.key_place, path, message).hint(hint);
+        false
+    }
+}
+
+pub(super) fn keys(schema: &'static Json) -> Vec<&'static str> {
+    let known = schema["properties"].as_object();
+    known
+        .into_iter()
+        .flatten()
+        .map(|(key, _)| key.as_str())
+        .collect()
+}
+
+pub(super) fn required(schema: &'static Json) -> impl Iterator<Item = &'static str> {
+    let all = schema["required"].as_array().into_iter().flatten();
+    all.filter_map(Json::as_str)
+}
+
+pub(super) fn is_required(schema: &'static Json, key: &str) -> bool {
+    required(schema).any(|it| it == key)
+}

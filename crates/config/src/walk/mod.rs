@@ -1,0 +1,225 @@
+//! A tree against a schema: every problem at once, and the value that serde reads, defaults filled in.
+//!
+//! What is wrong is told and left out. Where it must be there, the mapping that should hold it cannot be read either; an
+//! item of a list becomes null, so that the others keep their places.
+
+mod forms;
+mod keys;
+mod scalars;
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value as Json;
+use serde_yaml::{Mapping, Value as Yaml};
+
+use crate::at::At;
+use crate::node::{Entry, Node, Value, join};
+use crate::problem::Report;
+use crate::schemas::{self, resolved};
+use crate::tree;
+use crate::walk::forms::{Form, form, is_of_words, short_form, takes, wanted};
+use crate::walk::keys::{is_required, keys, required};
+use crate::walk::scalars::Words;
+
+/// Reads what stands at `at`; nothing where that cannot be read.
+pub(super) fn read<T: JsonSchema + DeserializeOwned>(at: &At<'_>) -> Option<T> {
+    read_into(at, &mut at.reading.report.borrow_mut())
+}
+
+/// The same where what is wrong was told before.
+pub(super) fn read_again<T: JsonSchema + DeserializeOwned>(at: &At<'_>) -> Option<T> {
+    read_into(at, &mut Report::new(Path::new("")))
+}
+
+fn read_into<T: JsonSchema + DeserializeOwned>(at: &At<'_>, report: &mut Report) -> Option<T> {
+    let schema = schemas::of::<T>();
+    let value = Walker { report }.value(at.node()?, schema, &at.path)?;
+    match serde_yaml::from_value(value) {
+        Ok(read) => Some(read),
+        // A file of which a part is missing has been told of.
+        Err(_) if report.failed() => None,
+        Err(error) => {
+            report.error(at.place, &at.path, format!("cannot be read: {error}"));
+            None
+        }
+    }
+}
+
+pub(super) struct Walker<'r> {
+    pub(super) report: &'r mut Report,
+}
+
+impl Walker<'_> {
+    /// The value of `node`, which `schema` is about; `path` is its full name.
+    pub(super) fn value(&mut self, node: &Node, schema: &'static Json, path: &str) -> Option<Yaml> {
+        let schema = resolved(schema);
+        match (form(schema), &node.value) {
+            (Form::Tagged, _) => self.tagged(node, schema, path),
+            (Form::Short(_) | Form::Object, Value::Map(_)) => self.object(node, schema, path),
+            (Form::Short(key), Value::Scalar(_)) => {
+                let value = self.value(node, short_form(schema, key), path)?;
+                let mut fields = Mapping::from_iter([(key.into(), value)]);
+                self.fill(&mut fields, schema);
+                Some(fields.into())
+            }
+            (Form::Map, Value::Map(entries)) => Some(self.map(entries, schema, path)),
+            (Form::List, Value::List(_)) => self.list(node, schema, path),
+            (Form::Either(all), _) => {
+                let Some(taken) = all.iter().find(|it| takes(it, node)) else {
+                    return self.wrong_type(node, schema, path);
+                };
+                let value = self.value(node, taken, path)?;
+                Some(match value {
+                    Yaml::String(line) if schema["x-is"] == "a command" => {
+                        Yaml::from_iter(["sh".to_owned(), "-c".to_owned(), line])
+                    }
+                    value => value,
+                })
+            }
+            (Form::Object | Form::Short(_) | Form::Map | Form::List, _) => {
+                self.wrong_type(node, schema, path)
+            }
+            (Form::Scalar, _) => self.scalar(node, schema, path),
+        }
+    }
+
+    /// Says that `node` is not what `schema` wants.
+    pub(super) fn wrong_type(
+        &mut self,
+        node: &Node,
+        schema: &'static Json,
+        path: &str,
+    ) -> Option<Yaml> {
+        let message = format!("must be {}, not {}", wanted(schema), node.shown());
+        let problem = self.report.error(node.place, path, message);
+        let line = node.text().filter(|_| is_of_words(schema));
+        if let Some(Ok(words)) = line.map(shell_words::split) {
+            problem.hint(format!("write {}", Json::from(words)));
+        } else if node.is_null() {
+            problem.hint("give it a value, or leave the key out");
+        }
+        None
+    }
+
+    fn list(&mut self, node: &Node, schema: &'static Json, path: &str) -> Option<Yaml> {
+        let items = node.list()?;
+        let is_short = schema["minItems"].as_u64().unwrap_or(0) > items.len() as u64;
+        if is_short {
+            self.report.error(node.place, path, "must not be empty");
+        }
+        let items = items.iter().enumerate().map(|(index, item)| {
+            let value = self.value(item, &schema["items"], &format!("{path}[{index}]"));
+            value.unwrap_or_default()
+        });
+        let items: Vec<Yaml> = items.collect();
+        let is_whole = schema["x-holes"] == true || !items.contains(&Yaml::Null);
+        (is_whole && !is_short).then_some(items.into())
+    }
+
+    fn map(&mut self, entries: &[Entry], schema: &'static Json, path: &str) -> Yaml {
+        let mut values = Mapping::new();
+        for entry in entries {
+            let path = join(path, &entry.key);
+            if !schema["propertyNames"].is_object() {
+                // Anything may stand here.
+                values.insert(entry.key.as_str().into(), entry.value.to_yaml());
+                continue;
+            }
+            let is_fit = self.free_key(entry, &schema["propertyNames"], &path);
+            let value = self.value(&entry.value, &schema["additionalProperties"], &path);
+            if let Some(value) = value.filter(|_| is_fit) {
+                values.insert(entry.key.as_str().into(), value);
+            }
+        }
+        values.into()
+    }
+
+    /// Known keys are checked; at the top level, keys that start with `x-` are yours, as a place for anchors.
+    fn object(&mut self, node: &Node, schema: &'static Json, path: &str) -> Option<Yaml> {
+        let mut fields = Mapping::new();
+        for entry in node.map().unwrap_or_default() {
+            let at = join(path, &entry.key);
+            let property = schema["properties"].get(&entry.key);
+            let is_absent = entry.value.is_null() && !is_required(schema, &entry.key);
+            let value = match (property, &schema["additionalProperties"]) {
+                (Some(_), _) | (None, Json::Object(_)) if is_absent => None,
+                (Some(property), _) => self.value(&entry.value, property, &at),
+                (None, further @ Json::Object(_)) => {
+                    self.maybe_misspelt(entry, schema, &at);
+                    self.value(&entry.value, further, &at)
+                }
+                (None, _) => {
+                    if !(path.is_empty() && entry.key.starts_with("x-")) {
+                        self.unknown_key(entry, &keys(schema), &at);
+                    }
+                    None
+                }
+            };
+            if let Some(value) = value {
+                fields.insert(entry.key.as_str().into(), value);
+            }
+        }
+        self.missing_keys(node, schema, path);
+        self.fill(&mut fields, schema);
+        let mut required = required(schema);
+        let is_whole = path.is_empty() || required.all(|key| fields.contains_key(key));
+        is_whole.then_some(fields.into())
+    }
+
+    /// Adds the defaults of keys that are not there.
+    fn fill(&mut self, fields: &mut Mapping, schema: &'static Json) {
+        for (key, property) in schema["properties"].as_object().into_iter().flatten() {
+            let default = property
+                .get("default")
+                .filter(|_| !fields.contains_key(key));
+            let default = default.and_then(|json| tree::read(&json.to_string(), self.report));
+            let value = default.and_then(|node| self.value(&node, property, key));
+            if let Some(value) = value {
+                fields.insert(key.as_str().into(), value);
+            }
+        }
+    }
+
+    /// A mapping whose keys depend on the word under the tag, or that word alone.
+    fn tagged(&mut self, node: &Node, schema: &'static Json, path: &str) -> Option<Yaml> {
+        const TAG: &str = "type";
+        let variants = schema["oneOf"].as_array()?;
+        let words = || {
+            variants
+                .iter()
+                .filter_map(|it| it["properties"][TAG]["const"].as_str())
+        };
+        let named = match node.map() {
+            Some(_) => node.get(TAG),
+            None => Some(node),
+        };
+        let Some(named) = named else {
+            let words: Vec<&str> = words().collect();
+            self.report
+                .error(node.place, &join(path, TAG), "is missing")
+                .hint(format!("one of {}", words.join(", ")));
+            return None;
+        };
+        let Some(word) = named.text() else {
+            return self.wrong_type(named, schema, path);
+        };
+        let Some(variant) = words().position(|it| it == word) else {
+            let noun = schema["x-noun"].as_str().unwrap_or(TAG);
+            let known = words().collect();
+            self.unknown_word(named, &Words { noun, known }, path);
+            return None;
+        };
+        let alone = Node {
+            value: Value::Map(vec![Entry {
+                key: TAG.to_owned(),
+                key_place: named.place,
+                value: named.clone(),
+            }]),
+            place: node.place,
+        };
+        let whole = node.map().map_or(&alone, |_| node);
+        self.object(whole, &variants[variant], path)
+    }
+}

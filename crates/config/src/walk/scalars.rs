@@ -1,0 +1,347 @@
+//! A scalar against its schema: type, limits, words, ids, paths and patterns.
+
+use std::time::Duration;
+
+use serde_json::Value as Json;
+use serde_yaml::{Mapping, Value as Yaml};
+
+use crate::node::{Node, Scalar, Typed, Value, quoted};
+use crate::paths::inside_problem;
+use crate::problem::did_you_mean;
+use crate::scalar::is_unambiguous;
+use crate::schemas::of_type;
+use crate::walk::Walker;
+use proctor_layers::Pattern;
+use proctor_model::check_id;
+use proctor_model::host::HostRule;
+
+const ID_HINT: &str = "ids become folder names: letters, digits, '.', '_' and '-', at most 64";
+
+/// What a scalar must be, for a message.
+pub(super) fn wanted(schema: &'static Json) -> String {
+    if let Some(words) = words(schema) {
+        return format!("one of {}", words.join(", "));
+    }
+    let of = |name| of_type(schema, name);
+    let wanted = match schema["x-is"].as_str() {
+        Some(wanted) => wanted,
+        None if of("boolean") => "true or false",
+        None if of("integer") => "a whole number",
+        None if of("number") && schema["maximum"] == 1 => "a number from 0 to 1",
+        None if of("number") => "a number",
+        None => "text",
+    };
+    wanted.to_owned()
+}
+
+/// The words that it may be, where it is one of some.
+pub(super) fn words(schema: &'static Json) -> Option<Vec<&'static str>> {
+    let choices = schema["oneOf"].as_array().map(Vec::as_slice);
+    let choices = choices.or_else(|| schema.get("const").map(|_| std::slice::from_ref(schema)))?;
+    choices.iter().map(|it| it["const"].as_str()).collect()
+}
+
+/// What makes a free key unfit, and what to do.
+pub(super) fn key_problem(name: &str, kind: Option<&str>) -> Option<(String, &'static str)> {
+    match kind? {
+        "a variable" if !is_variable(name) => Some((
+            format!("{} cannot name an environment variable", quoted(name)),
+            "a name holds no '=', no spaces, and is not empty",
+        )),
+        "an id" => {
+            let problem = check_id(name).err()?;
+            Some((format!("the id {} {problem}", quoted(name)), ID_HINT))
+        }
+        "a model" if name.trim().is_empty() => Some((
+            "a model has a name".to_owned(),
+            "write its name before the colon",
+        )),
+        _ => None,
+    }
+}
+
+/// Whether the system takes `name` as a variable's: some programs use more than letters and digits.
+fn is_variable(name: &str) -> bool {
+    let refused = |c: char| c == '=' || c.is_whitespace() || c.is_control();
+    !name.is_empty() && !name.contains(refused)
+}
+
+/// The words that may stand somewhere.
+pub(super) struct Words<'a> {
+    /// What they name.
+    pub(super) noun: &'a str,
+    pub(super) known: Vec<&'static str>,
+}
+
+/// What is wrong with a scalar.
+struct Fault {
+    message: String,
+    hint: Option<String>,
+}
+
+impl Fault {
+    fn new(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            hint: None,
+        }
+    }
+
+    fn hint(self, hint: impl Into<String>) -> Self {
+        Self {
+            hint: Some(hint.into()),
+            ..self
+        }
+    }
+
+    fn wrong(node: &Node, schema: &'static Json) -> Self {
+        Self::new(format!("must be {}, not {}", wanted(schema), node.shown()))
+    }
+}
+
+impl Walker<'_> {
+    /// Says that a word is none of those known.
+    pub(super) fn unknown_word(&mut self, node: &Node, words: &Words<'_>, path: &str) {
+        let Words { noun, known } = words;
+        let word = node.text().unwrap_or_default();
+        let meant = did_you_mean(word, known.iter().copied());
+        let message = format!("unknown {noun} {}{meant}", quoted(word));
+        self.report
+            .error(node.place, path, message)
+            .hint(format!("known: {}", known.join(", ")));
+    }
+
+    /// A value that must be a scalar.
+    pub(super) fn scalar(
+        &mut self,
+        node: &Node,
+        schema: &'static Json,
+        path: &str,
+    ) -> Option<Yaml> {
+        let Value::Scalar(scalar) = &node.value else {
+            return self.not_a_scalar(node, schema, path);
+        };
+        if let (Some(known), Typed::Text) = (words(schema), &scalar.typed) {
+            let is_known = known.contains(&scalar.text.as_str());
+            if !is_known {
+                let noun = path.rsplit('.').next().unwrap_or(path);
+                self.unknown_word(node, &Words { noun, known }, path);
+            }
+            return is_known.then(|| scalar.text.as_str().into());
+        }
+        match read(node, scalar, schema) {
+            Ok(value) => Some(value),
+            Err(fault) => {
+                self.report.error(node.place, path, fault.message).hint = fault.hint;
+                None
+            }
+        }
+    }
+
+    fn not_a_scalar(&mut self, node: &Node, schema: &'static Json, path: &str) -> Option<Yaml> {
+        let may_be_empty = matches!(schema["x-is"].as_str(), None | Some("text or a number"));
+        if !(node.is_null() && may_be_empty && of_type(schema, "string")) {
+            return self.wrong_type(node, schema, path);
+        }
+        self.report
+            .error(node.place, path, "must be text, not null")
+            .hint("write \"\" for no text, or leave it out");
+        None
+    }
+}
+
+fn read(node: &Node, scalar: &Scalar, schema: &'static Json) -> Result<Yaml, Fault> {
+    if scalar.text.contains('\0') {
+        return Err(Fault::new("holds a NUL character"));
+    }
+    let kind = schema["x-is"].as_str();
+    let is_text = scalar.typed == Typed::Text;
+    match kind {
+        Some("text or a number") => word(node, scalar)?,
+        Some("an id") if is_switch(scalar) => {
+            let text = &scalar.text;
+            let why = "which readers of YAML 1.1 take for a boolean";
+            let fault = Fault::new(format!("must be an id, not {text}, {why}"));
+            return Err(fault.hint(format!("quote it: {}", quoted(text))));
+        }
+        _ if of_type(schema, "boolean") => {
+            let value = node.boolean();
+            return value
+                .map(Yaml::Bool)
+                .ok_or_else(|| Fault::wrong(node, schema));
+        }
+        _ if of_type(schema, "integer") => return whole(node, schema),
+        _ if of_type(schema, "number") => return number(node, schema),
+        Some("a command line") if is_text => return command_line(&scalar.text),
+        _ if is_text => text(&scalar.text, schema)?,
+        _ => {
+            let fault = Fault::wrong(node, schema);
+            let is_any = words(schema).is_none();
+            let hint = format!("quote it: {}", quoted(&scalar.text));
+            return Err(if is_any { fault.hint(hint) } else { fault });
+        }
+    }
+    Ok(scalar.text.as_str().into())
+}
+
+/// Whether YAML 1.1 reads a word as a boolean that is text since.
+fn is_switch(scalar: &Scalar) -> bool {
+    const WORDS: [&str; 6] = ["y", "yes", "n", "no", "on", "off"];
+    let mut words = WORDS.iter();
+    scalar.plain && words.any(|word| scalar.text.eq_ignore_ascii_case(word))
+}
+
+/// Text whose type is right.
+fn text(text: &str, schema: &'static Json) -> Result<(), Fault> {
+    let Some(kind) = schema["x-is"].as_str() else {
+        return Ok(());
+    };
+    let may_be_blank = kind == "a pattern" && schema["pattern"].is_null();
+    let shown = quoted(text);
+    let fault = match kind {
+        "an id" => {
+            let Err(problem) = check_id(text) else {
+                return Ok(());
+            };
+            Fault::new(format!("the id {shown} {problem}")).hint(ID_HINT)
+        }
+        _ if text.trim().is_empty() && !may_be_blank => Fault::new("must not be blank"),
+        "a pattern" => {
+            let Err(why) = Pattern::new(text) else {
+                return Ok(());
+            };
+            Fault::new(format!("is no pattern: {why}"))
+                .hint("the syntax is that of Python's re; quote it in single quotes")
+        }
+        "a relative path" => {
+            let Some(problem) = inside_problem(text) else {
+                return Ok(());
+            };
+            Fault::new(format!("{shown} {problem}")).hint("write a relative path without `..`")
+        }
+        "a pattern for paths" => {
+            let Err(error) = globset::Glob::new(text) else {
+                return Ok(());
+            };
+            Fault::new(format!("{shown} is no pattern: {}", error.kind()))
+        }
+        "the name of a variable" if !is_variable(text.strip_suffix('*').unwrap_or(text)) => {
+            Fault::new(format!("{shown} cannot name an environment variable"))
+        }
+        "a host" => {
+            let Err(problem) = HostRule::parse(text) else {
+                return Ok(());
+            };
+            Fault::new(format!("{shown} {problem}"))
+                .hint("write api.example.com, *.example.com or 10.0.0.7:8080")
+        }
+        "the name of a program" if text.contains(['/', '\\']) || matches!(text, "." | "..") => {
+            Fault::new(format!("{shown} is no program's name"))
+                .hint("give the name alone, without a folder")
+        }
+        _ => return Ok(()),
+    };
+    Err(fault)
+}
+
+fn command_line(text: &str) -> Result<Yaml, Fault> {
+    if text.trim().is_empty() {
+        return Err(Fault::new("must not be blank"));
+    }
+    let words = shell_words::split(text);
+    let words = words.map_err(|_| Fault::new("has a quote that is not closed"))?;
+    Ok(Yaml::from_iter(words))
+}
+
+fn word(node: &Node, scalar: &Scalar) -> Result<(), Fault> {
+    if is_unambiguous(scalar) {
+        return Ok(());
+    }
+    let message = format!("{} may be read in more than one way", node.shown());
+    Err(Fault::new(message).hint(format!("quote it: {}", quoted(&scalar.text))))
+}
+
+/// A whole number in its unit.
+fn whole(node: &Node, schema: &'static Json) -> Result<Yaml, Fault> {
+    let least = schema["minimum"].as_u64().unwrap_or(0);
+    let most = schema["maximum"].as_u64().unwrap_or(u64::MAX);
+    let number = node.number().ok_or_else(|| not_a_number(node, schema))?;
+    let shown = node.shown();
+    let message = match node.whole() {
+        Some(value) if (least..=most).contains(&value) => return Ok(in_unit(value, schema)),
+        None if number.fract() != 0.0 => format!("must be a whole number, not {shown}"),
+        None if (0.0..=9e15).contains(&number) => {
+            format!("must be a whole number written without a point, not {shown}")
+        }
+        _ => format!("must be between {least} and {most}, not {shown}"),
+    };
+    Err(Fault::new(message))
+}
+
+fn in_unit(value: u64, schema: &'static Json) -> Yaml {
+    let unit = schema["x-unit"].as_u64().unwrap_or(1);
+    match value {
+        _ if schema["x-is"] == "a whole number of seconds" => seconds(Duration::from_secs(value)),
+        0 if schema["x-zero"] == "no limit" => u64::MAX.into(),
+        value => (value * unit).into(),
+    }
+}
+
+/// A number, or seconds.
+fn number(node: &Node, schema: &'static Json) -> Result<Yaml, Fault> {
+    let value = node.number().ok_or_else(|| not_a_number(node, schema))?;
+    let least = schema["minimum"].as_f64().unwrap_or(0.0);
+    let most = schema["maximum"].as_f64().unwrap_or(f64::MAX);
+    let is_time = schema["x-is"] == "a number of seconds";
+    if (least..=most).contains(&value) {
+        let time = Duration::try_from_secs_f64(value).unwrap_or_default();
+        return Ok(if is_time { seconds(time) } else { value.into() });
+    }
+    let shown = node.shown();
+    if is_time {
+        let message = format!("must be between {least} and {most} seconds, not {shown}");
+        let fault = Fault::new(message);
+        let hint = "leave the key out to have the default";
+        return Err(if value == 0.0 {
+            fault.hint(hint)
+        } else {
+            fault
+        });
+    }
+    let wanted = match schema.get("maximum") {
+        Some(_) => wanted(schema),
+        None => "a finite number of at least 0".to_owned(),
+    };
+    Err(Fault::new(format!("must be {wanted}, not {shown}")))
+}
+
+/// As serde reads a duration.
+fn seconds(time: Duration) -> Yaml {
+    let parts = [
+        ("secs".into(), time.as_secs().into()),
+        ("nanos".into(), time.subsec_nanos().into()),
+    ];
+    Mapping::from_iter(parts).into()
+}
+
+fn not_a_number(node: &Node, schema: &'static Json) -> Fault {
+    let fault = Fault::wrong(node, schema);
+    let text = node
+        .text()
+        .map(|text| text.replace('_', ""))
+        .unwrap_or_default();
+    let digits = text.trim_start_matches('0');
+    let has_zero =
+        digits.len() < text.len() && digits.starts_with(|next: char| next.is_ascii_digit());
+    if has_zero && digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        // Readers of YAML 1.1 take such digits as octal, those of 1.2 as text.
+        let octal = u64::from_str_radix(digits, 8).ok();
+        let octal =
+            octal.map(|value| format!(", or {value} where the octal number of YAML 1.1 was meant"));
+        return fault.hint(format!("write {digits}{}", octal.unwrap_or_default()));
+    }
+    if text.parse::<f64>().is_ok() {
+        return fault.hint(format!("write {text}, without quotes or underscores"));
+    }
+    fault
+}
