@@ -494,7 +494,12 @@ fn a_result_that_tells_less_than_its_messages_did_is_a_lower_bound() {
 fn a_result_that_names_another_model_than_its_messages_is_a_lower_bound() {
     let messages = [said("a", 5_000, 1), said("b", 5_000, 1)];
     let result = DONE.replace(":10,", ":10000,");
-    for (name, is_below) in [("m", false), ("m[1m]", false), ("cheap", true)] {
+    for (name, is_below) in [
+        ("m", false),
+        ("m[1m]", false),
+        ("m-20251001", false),
+        ("cheap", true),
+    ] {
         let result = result.replace("\"m\"", &format!("\"{name}\""));
         let report = report(&[INIT, &messages[0], &messages[1], &result]);
         assert_eq!(report.final_is_below.is_some(), is_below, "{name}");

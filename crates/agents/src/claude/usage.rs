@@ -290,8 +290,14 @@ pub(super) fn settle(
 
 /// Whether a result gives a model fewer tokens than its messages did: those of another one may be cheaper.
 fn names_other_models(told: &[ModelTokens], running: &Running) -> bool {
-    // The name in a result may say how large the context is: `claude-sonnet-4-5[1m]`.
-    let plain = |name: &str| name.split('[').next().unwrap_or_default().to_owned();
+    // A name may have the size of its context in one and its date in the other: `claude-opus-4-8[1m]`.
+    let plain = |name: &str| {
+        let name = name.split('[').next().unwrap_or_default();
+        let dated = name
+            .rsplit_once('-')
+            .filter(|(_, date)| date.len() == 8 && date.bytes().all(|byte| byte.is_ascii_digit()));
+        dated.map_or(name, |(family, _)| family).to_owned()
+    };
     let by_messages = running.by_model.iter();
     !told.is_empty()
         && by_messages.clone().any(|part| {
