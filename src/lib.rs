@@ -38,20 +38,20 @@
 //!
 //! # How to add
 //!
-//! Sets are closed enums, so the compiler names every place. The files, in order:
+//! Sets are closed enums, so the compiler names every place. The files, in order; `trial`, `runner`, `plan` and `cli` are here, all
+//! other folders are `crates/<name>/src`:
 //!
 //! - **an agent**: `config/agent_spec.rs` (`AgentKind`), `agents/<name>/` (its stream),
 //!   `agents/stream.rs`, `agents/mcp/` (its MCP dialect), `agents/home/` (its private home and login), `agents/commands.rs`
 //!   (default command, variables), `agents/invocation.rs`, `agents/web.rs` and `agents/hidden.rs` (tools that it must not have),
 //!   `agents/provider.rs` (hosts of its model and login), `trial/mcp_seen.rs` (what it takes of a server's tools), then recorded
 //!   streams in `tests/fixtures/streams` with their rows in `expected.tsv`.
-//! - **settings that interfere with an arm**: `agents/mcp/machine.rs` (servers of the machine), `agents/mcp/merged.rs`, `taken.rs`, `gemini.rs` and
-//!   `organisation.rs` (what is merged into a scenario's servers, takes their tools or brings others), `runner/machine.rs` (before the run),
-//!   `agents/invocation.rs`; what an agent itself tells of them: `agents/asked.rs` (its question), `trial/asked.rs` (asking it).
+//! - **settings that interfere with an arm**: `agents/invocation.rs` and `agents/mcp/` (what the agent is given), `agents/asked.rs`
+//!   (what it is asked), `trial/asked.rs` (asking it).
 //! - **a grader**: `config/grader_spec.rs`, `config/graders.rs` (its keys, and reading them),
 //!   `graders/<name>.rs`, `graders/grade.rs`, SETUP.md.
 //! - **a rule about what graders get of an agent's changes**: `trial/guard.rs` (the five rules), `config/protected.rs` (configuration of test
-//!   runners, by name), `trial/ground.rs` (the graders' tree), `model/reason.rs` (reasons), docs/guarantees.md.
+//!   runners, by name), `trial/grading_tree.rs` (the graders' tree), `model/reason.rs` (reasons), docs/guarantees.md.
 //! - **twins**: `trial/twins.rs` (which tests are wrong in which run), `graders/test_run.rs` (what a run says), `config/twins.rs`.
 //! - **a cheat of `validate --cheats`**: `trial/cheat/`.
 //! - **a test runner whose output is read**: `config/grader_spec.rs` (`TestFormat`), `graders/test_run.rs`, a file beside it, SETUP.md.
@@ -61,7 +61,7 @@
 //!   `trial/watch.rs` follows what an agent says.
 //! - **an encoding of secrets**: `record/secret_encodings.rs`; `record/embedded_secrets.rs` (secrets inside of other values), `runner/secrets.rs`
 //!   (which values are looked at).
-//! - **a fault of the machine**: `model/axes.rs` (`Infra`), `supervise/lacking.rs` (which errors tell of one), `trial/unbuilt.rs` (while trees are made or work is kept), `graders/grade.rs`
+//! - **a fault of the machine**: `model/axes.rs` (`Infra`), `supervise/machine_faults.rs` (which errors tell of one), `trial/unbuilt.rs` (while trees are made or work is kept), `graders/grade.rs`
 //!   (a grader that cannot be started).
 //! - **words of a failure**: `agents/fault_words.rs` and `agents/reset.rs` (of a provider), `apple/fault.rs` (of Apple's tools).
 //! - **a check of a layer**: `layers/correctness.rs`, `layers/path.rs` or `layers/cost.rs`, `config/layers.rs` (keys of an
