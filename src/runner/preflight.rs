@@ -163,6 +163,7 @@ pub(super) async fn preflight(
             return Err(RunError::Missing(vec![why]));
         }
     };
+    let (context_calls, unreadable_calls) = context_calls(&suite);
     let mut context = RunContext {
         judges,
         references,
@@ -185,12 +186,13 @@ pub(super) async fn preflight(
         scratch: scratch.path.clone(),
         jobs: request.jobs,
         stream: request.stream,
-        context_calls: context_calls(&suite),
+        context_calls,
         cancel,
         suite,
     };
     let told = apple::before_trials(&mut context).await;
     context.source.warnings.extend(told);
+    context.source.warnings.extend(unreadable_calls);
     Ok(Preflight { context, scratch })
 }
 
@@ -429,12 +431,21 @@ fn missing_program(agent: &AgentSpec, path: &OsStr, config_dir: &Path) -> Option
     ))
 }
 
-/// `EVAL_TOOL_ERROR_CONTEXT_CALLS` of `suite.env`, else of the operator; 2 by default.
-fn context_calls(suite: &Suite) -> usize {
+/// `EVAL_TOOL_ERROR_CONTEXT_CALLS` of `suite.env`, else of the operator; 2 by default. Also a warning where it is no number.
+fn context_calls(suite: &Suite) -> (usize, Option<String>) {
     const NAME: &str = "EVAL_TOOL_ERROR_CONTEXT_CALLS";
     let asked = suite.settings.env.get(NAME).cloned();
     let asked = asked.or_else(|| std::env::var(NAME).ok());
-    asked.and_then(|text| text.parse().ok()).unwrap_or(2)
+    let asked = asked.filter(|text| !text.is_empty());
+    match asked.as_deref().map(str::parse) {
+        None => (2, None),
+        Some(Ok(calls)) => (calls, None),
+        Some(Err(_)) => {
+            let text = asked.unwrap_or_default();
+            let warning = format!("{NAME} is {text:?}, which is no number of calls: 2 are kept");
+            (2, Some(warning))
+        }
+    }
 }
 
 #[cfg(test)]
@@ -449,9 +460,16 @@ mod tests {
             let config = format!(
                 "suite: {{output_root: runs{env}}}\nproject: {{repo_path: .}}\nagents: [{{id: a, kind: command, command: ['true', '{{PROMPT}}']}}]\n"
             );
-            context_calls(&samples::suite(folder.path(), &config))
+            let (calls, warning) = context_calls(&samples::suite(folder.path(), &config));
+            (calls, warning.is_some())
         };
-        assert_eq!(kept(", env: {EVAL_TOOL_ERROR_CONTEXT_CALLS: '5'}"), 5);
-        assert_eq!(kept(""), 2);
+        let set = |text: &str| {
+            kept(&format!(
+                ", env: {{EVAL_TOOL_ERROR_CONTEXT_CALLS: '{text}'}}"
+            ))
+        };
+        assert_eq!(set("5"), (5, false));
+        assert_eq!(set("few"), (2, true));
+        assert_eq!(kept(""), (2, false));
     }
 }

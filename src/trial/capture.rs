@@ -170,7 +170,7 @@ fn left_behind(captured: &Captured, graded: &Graded) -> Option<String> {
         String::new()
     };
     Some(format!(
-        "not carried into the graders' tree, since the base commit ignores it: {}{more} (the task's `carry` names what should be)",
+        "not carried into the graders' tree (ignored by the base commit, or a cache): {}{more} (the task's `carry` names what should be)",
         paths.join(", ")
     ))
 }

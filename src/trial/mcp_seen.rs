@@ -31,8 +31,10 @@ pub(super) fn add(
         .unwrap_or_else(|| seen.mcp_expected.iter().map(known).collect());
     let lists_tools = frame.context.agent(frame.planned).speaks() == AgentKind::ClaudeCode;
     for (name, status) in &mut seen.mcp_servers {
-        // An agent that begins before its servers are up calls them pending.
-        if status == "pending" && seen.mcp_expected.contains(name) {
+        // An agent that begins before its servers are up calls them pending, and some call one connected that then dies before it
+        // lists its tools: one rule for all kinds.
+        let is_pending = status == "pending" || (status == "connected" && notes.not_ready(name));
+        if is_pending && seen.mcp_expected.contains(name) {
             notes.status(name, went_well).clone_into(status);
         }
         let server = notes.servers.get(name);
@@ -80,6 +82,12 @@ impl Notes {
         } else {
             "given"
         }
+    }
+
+    /// Whether the server was started and never became ready.
+    fn not_ready(&self, name: &str) -> bool {
+        let server = self.servers.get(name);
+        server.is_some_and(|server| matches!(server.met, Met::Started | Met::Ended))
     }
 
     fn tools(&self) -> BTreeMap<String, ServerTools> {

@@ -102,7 +102,7 @@ async fn ask_ccusage(frame: &TrialContext<'_>, agent: &AgentSpec, ready: &Ready)
     told.unwrap_or_else(|why| {
         if failed.set(()).is_ok() {
             let text = format!(
-                "ccusage tells no costs of Codex ({why}) and is not asked again in this run: costs are computed from prices; `suite.use_ccusage_for_codex: false` never asks it"
+                "ccusage reported no costs of Codex ({why}) and is not asked again until the run is resumed: costs are computed from prices; `suite.use_ccusage_for_codex: false` never asks it"
             );
             frame.teller.tell(Progress::Warning { text });
         }

@@ -115,6 +115,7 @@ fn paths_of_a_server_lead_from_the_config_and_others_are_refused() {
         "tests/t.txt",
         "mcp/time",
         "-x",
+        "--conf=mcp/lab.sh",
     ];
     with(json!({"command": "sh", "args": words}));
     let kept = fs::read(&kept).expect("it was started");
@@ -125,7 +126,7 @@ fn paths_of_a_server_lead_from_the_config_and_others_are_refused() {
         json!(real)
     };
     assert_eq!(
-        args[args.len() - 6..],
+        args[args.len() - 7..],
         [
             beside("mcp/lab.sh"),
             beside("tools.json"),
@@ -133,11 +134,17 @@ fn paths_of_a_server_lead_from_the_config_and_others_are_refused() {
             json!("tests/t.txt"),
             json!("mcp/time"),
             json!("-x"),
+            json!(format!(
+                "--conf={}",
+                beside("mcp/lab.sh").as_str().expect("a path")
+            )),
         ]
     );
     for (server, code) in [
         (json!({"command": "python3", "args": ["mcp/gone.py"]}), 2),
         (json!({"command": "./gone"}), 2),
+        (json!({"command": "sh", "args": ["--conf=mcp/gone.py"]}), 2),
+        (json!({"command": "sh", "env": {"CONF": "mcp/gone.py"}}), 2),
         (
             json!({"command": "sh", "args": ["mcp/gone.py"], "cwd": "."}),
             0,
@@ -265,11 +272,15 @@ echo '{"type":"turn.completed","usage":{"input_tokens":1,"output_tokens":1}}'"#;
     let gone = json!({"command": "sh", "args": ["-c", "echo 'no lab here' >&2; exit 3"]});
     let answer = r#"read -r _; echo '{"jsonrpc":"2.0","id":0,"result":{}}'; exit 3"#;
     let dies = json!({"command": "sh", "args": ["-c", answer]});
+    let answer = r#"read -r _; echo '{"id":0,"result":{"capabilities":{"tools":{}}}}'
+echo 'no lab here' >&2; exit 3"#;
+    let lists_nothing = json!({"command": "sh", "args": ["-c", answer]});
     for (server, status, infra, grade) in [
         (&gone, "failed", "setup", "not_graded"),
         (&gone, "pending", "setup", "not_graded"),
         (&dies, "connected", "none", "pass"),
         (&dies, "pending", "none", "pass"),
+        (&lists_nothing, "connected", "setup", "not_graded"),
     ] {
         let claude = SAYS.replace("STATUS", status);
         let body = |says: &str| format!("starts-servers \"$@\" >&2\n{SOLVE}\n{says}");

@@ -52,6 +52,7 @@ pub use isolation::{IsolationSettings, Lent};
 pub use judge::{Endpoint, JudgeProvider, JudgeSettings, JudgeSpec, ReplayMode, Unbounded};
 pub use limits::LimitSettings;
 pub use load::{LoadBytes, LoadRequest, load, load_bytes, load_config_only};
+pub use mcp_paths::option_and_path;
 pub use measured::{LeakPlace, PrivacyOptions, RankedFigure, RetrievalOptions};
 pub use prices::{PriceSource, PriceTable, shipped_date};
 pub use problem::{Place, Problem, Problems, Severity};

@@ -35,7 +35,10 @@ pub(super) fn of_servers(
         let command = server["command"].as_str().map(|word| (word, true));
         let args = server["args"].as_array().into_iter().flatten();
         let args = args.filter_map(|word| Some((word.as_str()?, false)));
-        for (word, is_command) in command.into_iter().chain(args) {
+        let env = server["env"].as_object().into_iter().flatten();
+        let env = env.filter_map(|(_, value)| Some((value.as_str()?, false)));
+        for (word, is_command) in command.into_iter().chain(args).chain(env) {
+            let (_, word) = option_and_path(word);
             let in_project = project.is_some_and(|project| project.join(word).exists());
             let Some(looks) = looks(word, is_command) else {
                 continue;
@@ -50,6 +53,12 @@ pub(super) fn of_servers(
         }
     }
     (found, absent)
+}
+
+/// What stands before a path in a word such as `--conf=mcp/lab.json`, and what may be the path.
+#[must_use]
+pub fn option_and_path(word: &str) -> (&str, &str) {
+    word.split_at(word.find('=').map_or(0, |at| at + 1))
 }
 
 /// What a word may be.

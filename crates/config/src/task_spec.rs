@@ -28,7 +28,7 @@ pub struct ScenarioSpec {
     pub prefer_mcp: bool,
     /// MCP: `None` = switched off hard, else the file with `mcpServers`.
     pub mcp_config: Option<PathBuf>,
-    /// Words of its servers that name something beside the config, and what they name.
+    /// Paths in the words and variables of its servers that name something beside the config, and what they name.
     pub mcp_paths: BTreeMap<String, PathBuf>,
     /// Files or folders laid into the workspace: (from, path in the workspace's project folder).
     pub files: Vec<(PathBuf, PathBuf)>,

@@ -5,14 +5,14 @@ use serde::{Deserialize, Serialize};
 /// How much was changed where it is too much to grade.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Oversize {
-    /// Changed files, links and special files.
+    /// Files, links and special files that were added or changed; removed ones are no burden to graders.
     pub paths: u64,
     /// Bytes of the files among them.
     pub bytes: u64,
 }
 
 impl Oversize {
-    /// More changed paths than this are not graded.
+    /// More of these paths are not graded.
     pub const MAX_PATHS: u64 = 20_000;
     /// More changed bytes than this are not graded.
     pub const MAX_BYTES: u64 = 512 << 20;

@@ -6,7 +6,7 @@ pub const MOST_USD: f64 = 1e9;
 /// Whether a figure can be what something cost, in USD.
 #[must_use]
 pub fn is_amount(usd: f64) -> bool {
-    (0.0..=MOST_USD).contains(&usd)
+    usd.is_sign_positive() && usd <= MOST_USD
 }
 
 /// Tokens of a trial, each counted once: cached tokens are never inside `uncached_input`.

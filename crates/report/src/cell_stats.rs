@@ -270,6 +270,22 @@ impl CellStats {
         ratio(self.successes, self.runs)
     }
 
+    /// Trials that no grader could judge: it failed or ran out of time itself.
+    #[must_use]
+    pub fn grader_errors(&self) -> usize {
+        self.outcome("grader_error") + self.outcome("grader_timeout")
+    }
+
+    /// Trials on which repeated runs of a grader disagreed.
+    #[must_use]
+    pub fn flaky(&self) -> usize {
+        self.outcome("grader_flaky")
+    }
+
+    fn outcome(&self, word: &str) -> usize {
+        self.outcomes.get(word).copied().unwrap_or_default()
+    }
+
     /// Successes over the trials on which graders came to a verdict.
     #[must_use]
     pub fn success_rate_graded(&self) -> Option<f64> {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use crate::facts::{Facts, Standing};
 use crate::number::of;
 use crate::rebuild::{ReportError, attempts};
-use proctor_model::Cell;
-use proctor_record::RunDir;
+use proctor_model::{AgentId, Cell, ScenarioId, TaskId};
+use proctor_record::{PlanMetadata, RunDir, RunMetadata};
 use proctor_stats as stats;
 
 /// A mean with a low and a high guess.
@@ -77,6 +77,9 @@ pub struct Estimate {
 /// When its journal cannot be read.
 pub fn estimate(run: &RunDir, trials: usize) -> Result<Estimate, ReportError> {
     let mut past = PastRun::default();
+    if let Some(plan) = RunMetadata::read(run).ok().flatten().and_then(|it| it.plan) {
+        past.plan(&plan);
+    }
     for (row, is_superseded) in attempts(run)? {
         if !is_superseded {
             past.add(&Facts::of(&row));
@@ -102,6 +105,23 @@ struct Past {
 }
 
 impl PastRun {
+    /// Takes in the cells of the run's plan, since an interrupted run has no row of some. Plans of older versions name no cells.
+    pub fn plan(&mut self, plan: &PlanMetadata) {
+        let ids = |key: &str| plan.filters.get(key).into_iter().flatten();
+        for agent in ids("agents") {
+            for scenario in ids("scenarios") {
+                for task in ids("task_ids") {
+                    let cell = Cell {
+                        agent: AgentId::recorded(agent),
+                        scenario: ScenarioId::recorded(scenario),
+                        task: TaskId::recorded(task),
+                    };
+                    self.cells.entry((false, cell)).or_default();
+                }
+            }
+        }
+    }
+
     /// Takes in a row that stands for a trial.
     pub fn add(&mut self, facts: &Facts) {
         let past = self
@@ -250,6 +270,26 @@ mod tests {
             "{text}"
         );
         assert!(!text.contains(">="), "{text}");
+    }
+
+    #[test]
+    fn a_planned_cell_without_a_row_is_counted_as_unknown() {
+        let one = |id: &str| vec![id.to_owned()];
+        let tasks = vec!["ran".to_owned(), "waits".to_owned()];
+        let filters = [
+            ("agents", one("a")),
+            ("scenarios", one("s")),
+            ("task_ids", tasks),
+        ];
+        let mut past = PastRun::default();
+        past.plan(&PlanMetadata {
+            filters: filters.map(|(key, ids)| (key.to_owned(), ids)).into(),
+            ..PlanMetadata::default()
+        });
+        past.add(&row("ran", 9.0, Some(0.5)));
+        let estimate = past.estimate(2);
+        assert_eq!((estimate.cells.len(), estimate.cells_without_time), (2, 1));
+        assert_eq!(estimate.cells_without_cost, 1);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::cli::out::{Colour, Out};
 use crate::runner::RunEnd;
 use proctor_config::Settings;
 use proctor_record::RunDir;
-use proctor_report::{RebuildOptions, Rebuilt, counted, rebuild, sanitize_line, table};
+use proctor_report::{CellStats, RebuildOptions, Rebuilt, counted, rebuild, sanitize_line, table};
 
 /// What is told.
 pub(super) struct Told<'a> {
@@ -38,6 +38,9 @@ struct Totals {
     passed: usize,
     infra: usize,
     interrupted: usize,
+    /// Trials that no grader could judge, and those on which graders disagreed with themselves.
+    errors: usize,
+    flaky: usize,
     /// Trials whose integrity is not clean, however they came out.
     flagged: usize,
     /// Trials of another agent than the first of their arm, or one without what the scenario asks for.
@@ -84,6 +87,8 @@ impl Totals {
             passed: cells().map(|cell| cell.sound_successes).sum(),
             infra: cells().map(|cell| cell.infra).sum(),
             interrupted: cells().map(|cell| cell.interrupted).sum(),
+            errors: cells().map(CellStats::grader_errors).sum(),
+            flaky: cells().map(CellStats::flaky).sum(),
             flagged: cells().map(|cell| cell.flagged).sum(),
             another_agent: cells().map(|cell| cell.another_agent).sum(),
             spent_usd: rebuilt.spending.usd(),
@@ -93,8 +98,8 @@ impl Totals {
     }
 
     fn failed(self) -> usize {
-        self.trials
-            .saturating_sub(self.passed + self.infra + self.interrupted)
+        let others = self.passed + self.errors + self.flaky + self.infra + self.interrupted;
+        self.trials.saturating_sub(others)
     }
 
     /// `54 trials: 31 pass, 18 fail, 5 infra; 2 of them not clean (integrity); $1.23 spent`
@@ -102,6 +107,8 @@ impl Totals {
         let parts = [
             (self.passed, "pass"),
             (self.failed(), "fail"),
+            (self.errors, "error"),
+            (self.flaky, "flaky"),
             (self.infra, "infra"),
             (self.interrupted, "interrupted"),
         ];
@@ -168,7 +175,7 @@ fn document(told: &Told<'_>, rebuilt: &Rebuilt, totals: Totals) -> serde_json::V
         "uncontained": end.uncontained,
         "recorded": told.recorded,
         "counts": {
-            "trials": totals.trials, "passed": totals.passed, "failed": totals.failed(), "infra": totals.infra,
+            "trials": totals.trials, "passed": totals.passed, "failed": totals.failed(), "errors": totals.errors, "flaky": totals.flaky, "infra": totals.infra,
             "interrupted": totals.interrupted, "integrity_flagged": totals.flagged, "another_agent": totals.another_agent,
             "missing": end.missing, "finished_now": end.finished,
         },

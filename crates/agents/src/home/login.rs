@@ -127,8 +127,20 @@ pub fn login(kind: AgentKind, operator: &OperatorHome, is_set: impl Fn(&str) -> 
         let names = login_of(kind).iter();
         names.map(move |name| folder.join(name))
     });
-    let mut there = files.filter(|file| file.is_file());
+    let mut there = files.filter(|file| holds_something(file));
     there.next().map_or(Login::Unknown, Login::File)
+}
+
+/// Whether a login file has anything in it: a logout leaves an empty one, or an empty object.
+fn holds_something(file: &Path) -> bool {
+    let Some(text) = regular_text(file) else {
+        return false;
+    };
+    if file.extension().is_some_and(|it| it == "json") {
+        let fields = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(&text);
+        return fields.is_ok_and(|fields| !fields.is_empty());
+    }
+    !text.trim().is_empty()
 }
 
 /// Further files there that make it what the operator has.

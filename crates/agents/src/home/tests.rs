@@ -255,3 +255,11 @@ fn logins_of_copilot_and_opencode_lie_where_they_look() {
         );
     }
 }
+
+#[test]
+fn an_empty_login_file_is_no_login() {
+    let (_folder, operator) = operator();
+    let of = |kind| login(kind, &operator, |_| false);
+    assert!(matches!(of(AgentKind::Codex), Login::File(_)));
+    assert_eq!(of(AgentKind::ClaudeCode), Login::Unknown, "an empty object");
+}

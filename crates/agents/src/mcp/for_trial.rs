@@ -10,6 +10,7 @@ use crate::InvocationError;
 use crate::home::write_private;
 use crate::mcp::noted::note_of;
 use crate::mcp::{Server, Servers, on};
+use proctor_config::option_and_path;
 
 /// What a trial does to the servers of its scenario.
 #[derive(Debug)]
@@ -71,9 +72,11 @@ impl ForTrial<'_> {
         if server.cwd.is_some() {
             return;
         }
-        for word in server.command.iter_mut().chain(&mut server.args) {
-            if let Some(path) = self.paths.get(word) {
-                *word = text(path);
+        let words = server.command.iter_mut().chain(&mut server.args);
+        for word in words.chain(server.env.values_mut()) {
+            let (option, path) = option_and_path(word);
+            if let Some(path) = self.paths.get(path) {
+                *word = format!("{option}{}", text(path));
             }
         }
     }

@@ -29,11 +29,11 @@ pub enum Met {
     /// Nobody started it.
     #[default]
     Never,
-    /// It was started, and neither answered nor ended.
+    /// It was started, and is neither ready nor ended.
     Started,
-    /// It ended before it had answered.
+    /// It ended before it was ready.
     Ended,
-    /// It answered.
+    /// It answered, and if it announced tools, it answered again after that: agents ask for the list first.
     Answered,
 }
 
@@ -110,7 +110,7 @@ impl ServerNotes {
         let Some(answer) = Answer::read(line) else {
             return;
         };
-        if !std::mem::replace(&mut self.answered, true) {
+        if !answer.announces_tools() && !std::mem::replace(&mut self.answered, true) {
             self.write(&Line {
                 answered: Some(true),
                 ..Line::default()
@@ -261,6 +261,15 @@ mod tests {
             Met::Ended
         );
         assert_eq!(noted(&[], None).met, Met::Started);
+    }
+
+    #[test]
+    fn a_server_that_announces_tools_and_ends_before_it_lists_them_was_never_ready() {
+        let hello = r#"{"jsonrpc":"2.0","id":0,"result":{"capabilities":{"tools":{}}}}"#;
+        let list = r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}"#;
+        assert_eq!(noted(&[hello], Some(1)).met, Met::Ended);
+        assert_eq!(noted(&[hello], None).met, Met::Started);
+        assert_eq!(noted(&[hello, list], Some(1)).met, Met::Answered);
     }
 
     #[test]

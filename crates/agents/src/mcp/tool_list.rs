@@ -40,6 +40,14 @@ struct Answered<'a> {
     tools: Present<&'a RawValue>,
     /// What an answer of a tool has.
     content: Present<IgnoredAny>,
+    /// What the answer to `initialize` has.
+    capabilities: Capabilities,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Capabilities {
+    tools: Present<IgnoredAny>,
 }
 
 /// A page of a list of tools.
@@ -57,6 +65,11 @@ impl<'a> Answer<'a> {
     /// Reads a line of a server's output.
     pub(super) fn read(line: &'a [u8]) -> Option<Self> {
         serde_json::from_slice(line).ok()
+    }
+
+    /// Whether the server announces tools here: it is of use once it has listed them.
+    pub(super) fn announces_tools(&self) -> bool {
+        self.result.capabilities.tools.0.is_some()
     }
 
     /// The tools that it lists, if that is what it was asked for; `line` is the same.
