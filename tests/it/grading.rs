@@ -74,7 +74,7 @@ fn what_is_not_carried_is_named_where_a_grader_fails_and_carry_lends_it() {
     sandbox.proctor(&["run", "--quiet"]).expect_code(0);
     let row = sandbox.row();
     assert_eq!(row["failure_reason"], "command_failed:exit=2", "{row:#}");
-    assert!(has_note(&row, "ignores it: target"), "{row:#}");
+    assert!(has_note(&row, "or a cache): target"), "{row:#}");
 
     let lent = ignoring(leave).tasks(&task("  carry: [target/dist/**]\n", script));
     lent.proctor(&["run", "--quiet"]).expect_code(0);
