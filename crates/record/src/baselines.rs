@@ -1,6 +1,6 @@
 //! Baselines: traces that later ones are compared with, in versions, by agent, scenario and task.
 //!
-//! `DIR/AGENT/SCENARIO/TASK/v3.json`, and `promoted.json` beside it where a version was chosen.
+//! `DIR/AGENT/SCENARIO/TASK/v3.json`; the newest is compared with.
 
 use std::fs;
 use std::io;
@@ -11,11 +11,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::atomic::create_atomically;
-use crate::{digest_of, private, write_atomically};
+use crate::{digest_of, private};
 use proctor_layers::{Call, Gaps, Handoffs, Spent, Trace};
 use proctor_model::{Cell, check_id};
-
-const PROMOTED: &str = "promoted.json";
 
 /// Whose baseline it is.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -216,11 +214,6 @@ pub struct Baselines {
     root: PathBuf,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
-struct Promoted {
-    version: u64,
-}
-
 impl Baselines {
     /// The baselines below `root`, which need not be there.
     #[must_use]
@@ -265,23 +258,6 @@ impl Baselines {
         versions
     }
 
-    /// The version that was chosen, if one was.
-    ///
-    /// # Errors
-    /// When the choice cannot be read.
-    pub fn promoted(&self, key: &BaselineKey) -> Result<Option<u64>, String> {
-        let path = self.folder(key).join(PROMOTED);
-        match private::read_all(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(at(&path, &error)),
-            Ok(bytes) => {
-                let read: Promoted =
-                    serde_json::from_slice(&bytes).map_err(|error| at(&path, &error))?;
-                Ok(Some(read.version))
-            }
-        }
-    }
-
     /// Reads a version.
     ///
     /// # Errors
@@ -296,13 +272,12 @@ impl Baselines {
         Ok(read)
     }
 
-    /// The version that traces are compared with: the one that was chosen, else the newest; none where there is none.
+    /// The version that traces are compared with: the newest; none where there is none.
     ///
     /// # Errors
     /// When it cannot be read.
     pub fn current(&self, key: &BaselineKey) -> Result<Option<Baseline>, String> {
-        let newest = self.versions(key).last().copied();
-        let version = self.promoted(key)?.or(newest);
+        let version = self.versions(key).last().copied();
         version.map(|version| self.read(key, version)).transpose()
     }
 
@@ -350,17 +325,6 @@ impl Baselines {
         })?;
         Ok(saved)
     }
-
-    /// Chooses the version that traces are compared with.
-    ///
-    /// # Errors
-    /// When there is no such version, or the choice cannot be written.
-    pub fn promote(&self, key: &BaselineKey, version: u64) -> Result<(), String> {
-        self.read(key, version)?;
-        let text = serde_json::to_string(&Promoted { version }).unwrap_or_default();
-        let path = self.folder(key).join(PROMOTED);
-        write_atomically(&path, format!("{text}\n").as_bytes()).map_err(|error| error.to_string())
-    }
 }
 
 fn at(path: &Path, why: &dyn std::fmt::Display) -> String {
@@ -402,10 +366,8 @@ mod tests {
         assert_eq!(next.trace(), trace);
         let again = store.save(&key, Some(2), Baseline::new(&trace));
         assert!(again.expect_err("refused").contains("is there already"));
-        store.promote(&key, 2).expect("promoted");
         let current = store.current(&key).expect("read").expect("one");
-        assert_eq!(current.version, 2);
-        assert!(store.promote(&key, 3).is_err());
+        assert_eq!(current.version, 11);
         assert_eq!(store.keys(), [key]);
         for wrong in ["a/b", "a/b/c/d", "../b/c", "a//c"] {
             assert!(wrong.parse::<BaselineKey>().is_err(), "{wrong}");

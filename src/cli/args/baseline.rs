@@ -23,14 +23,8 @@ pub(in crate::cli) struct BaselineArgs {
 pub(in crate::cli) enum BaselineCommand {
     /// Keep a trace that passes its spec's layer 1 as the next version
     Save(SaveBaselineArgs),
-    /// List versions
-    List(ListBaselinesArgs),
-    /// Show a version
-    Show(ShowBaselineArgs),
     /// Compare two versions
     Diff(DiffBaselinesArgs),
-    /// Choose the version that traces are compared with, instead of the newest
-    Promote(PromoteBaselineArgs),
 }
 
 /// Where baselines are.
@@ -98,40 +92,6 @@ pub(in crate::cli) struct SaveBaselineArgs {
     pub(in crate::cli) store: StoreArgs,
 }
 
-/// Flags of `baseline list`.
-#[derive(Debug, Clone, Args)]
-#[command(
-    help_template = TEMPLATE,
-    after_help = "Examples:
-  proctor baseline list
-  proctor baseline list codex/shell/fix --json"
-)]
-pub(in crate::cli) struct ListBaselinesArgs {
-    /// Whose; all by default
-    #[arg(value_name = "AGENT/SCENARIO/TASK")]
-    pub(in crate::cli) key: Option<BaselineKey>,
-
-    #[command(flatten)]
-    pub(in crate::cli) store: StoreArgs,
-}
-
-/// Flags of `baseline show`.
-#[derive(Debug, Clone, Args)]
-#[command(
-    help_template = TEMPLATE,
-    after_help = "Examples:
-  proctor baseline show codex/shell/fix
-  proctor baseline show codex/shell/fix v2 --json"
-)]
-pub(in crate::cli) struct ShowBaselineArgs {
-    #[command(flatten)]
-    pub(in crate::cli) whose: WhoseArgs,
-
-    /// Which version [the one that traces are compared with]
-    #[arg(value_name = "VERSION", value_parser = version)]
-    pub(in crate::cli) version: Option<u64>,
-}
-
 /// Flags of `baseline diff`.
 #[derive(Debug, Clone, Args)]
 #[command(
@@ -151,23 +111,6 @@ pub(in crate::cli) struct DiffBaselinesArgs {
     /// The version after
     #[arg(value_name = "TO", value_parser = version)]
     pub(in crate::cli) to: u64,
-}
-
-/// Flags of `baseline promote`.
-#[derive(Debug, Clone, Args)]
-#[command(
-    help_template = TEMPLATE,
-    after_help = "Examples:
-  proctor baseline promote codex/shell/fix v1
-  proctor baseline promote codex/shell/fix 1 --dir golden"
-)]
-pub(in crate::cli) struct PromoteBaselineArgs {
-    #[command(flatten)]
-    pub(in crate::cli) whose: WhoseArgs,
-
-    /// Which version
-    #[arg(value_name = "VERSION", value_parser = version)]
-    pub(in crate::cli) version: u64,
 }
 
 /// A version: `3` or `v3`.

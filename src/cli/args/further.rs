@@ -164,56 +164,6 @@ pub(in crate::cli) struct DoctorArgs {
     pub(in crate::cli) json: bool,
 }
 
-/// Flags of `agents`.
-#[derive(Debug, Clone, Args)]
-#[command(
-    after_help = "Examples:
-  proctor agents
-  proctor agents probe codex_cli",
-    help_template = TEMPLATE,
-    args_conflicts_with_subcommands = true
-)]
-pub(in crate::cli) struct AgentsArgs {
-    #[command(subcommand)]
-    pub(in crate::cli) what: Option<AgentsCommand>,
-
-    /// Print the list as one JSON document
-    #[arg(long)]
-    pub(in crate::cli) json: bool,
-}
-
-/// What can be done with agents beside listing them.
-#[derive(Debug, Clone, clap::Subcommand)]
-pub(in crate::cli) enum AgentsCommand {
-    /// Let the real agent work against a script, and say what holds: shims, counts, MCP, silence
-    Probe(ProbeArgs),
-}
-
-/// Flags of `agents probe`.
-#[derive(Debug, Clone, Args)]
-#[command(
-    after_help = "Needs no key, asks no provider, costs nothing, and leaves nothing behind.
-Exit code: 0 everything that could be tried holds, 1 something does not
-
-Examples:
-  proctor agents probe claude_code_cli
-  proctor agents probe codex_cli --program ~/codex/bin/codex --json",
-    help_template = TEMPLATE
-)]
-pub(in crate::cli) struct ProbeArgs {
-    /// Which kind, as a config names it
-    #[arg(value_name = "KIND")]
-    pub(in crate::cli) kind: String,
-
-    /// The program [the usual one on PATH]
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(in crate::cli) program: Option<PathBuf>,
-
-    /// Print the result as one JSON document
-    #[arg(long)]
-    pub(in crate::cli) json: bool,
-}
-
 /// Flags of `model-server`.
 #[derive(Debug, Clone, Args)]
 #[command(
@@ -406,22 +356,4 @@ pub(in crate::cli) struct ExportArgs {
     /// Put prompts, words, arguments and outputs into spans
     #[arg(long)]
     pub(in crate::cli) content: bool,
-}
-
-/// Flags of `import`.
-#[derive(Debug, Clone, Args)]
-#[command(
-    after_help = "Examples:
-  proctor import trajectory.json --output events.jsonl
-  proctor import agent/trajectory.json --output /tmp/events.jsonl",
-    help_template = TEMPLATE
-)]
-pub(in crate::cli) struct ImportArgs {
-    /// A trajectory in ATIF
-    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(in crate::cli) file: PathBuf,
-
-    /// Where its events go, in the form of a trial's events.jsonl
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(in crate::cli) output: PathBuf,
 }

@@ -10,14 +10,13 @@ mod run;
 use clap::{Parser, Subcommand};
 
 pub(super) use baseline::{
-    BaselineArgs, BaselineCommand, DiffBaselinesArgs, ListBaselinesArgs, PromoteBaselineArgs,
-    SaveBaselineArgs, ShowBaselineArgs, StoreArgs, WhoseArgs,
+    BaselineArgs, BaselineCommand, DiffBaselinesArgs, SaveBaselineArgs, StoreArgs, WhoseArgs,
 };
 pub(super) use check::{AskArgs, CheckArgs};
 pub(super) use further::{
-    AgentsArgs, AgentsCommand, CassetteArgs, CompletionsArgs, DoctorArgs, EstimateArgs, ExportArgs,
-    ExportFormat, GoBetweenArgs, ImportArgs, InitArgs, ModelServerArgs, ProbeArgs, RebuildArgs,
-    RegradeArgs, ReplayArgs, SchemaArgs, SchemaFile, VerifyArgs,
+    CassetteArgs, CompletionsArgs, DoctorArgs, EstimateArgs, ExportArgs, ExportFormat,
+    GoBetweenArgs, InitArgs, ModelServerArgs, RebuildArgs, RegradeArgs, ReplayArgs, SchemaArgs,
+    SchemaFile, VerifyArgs,
 };
 pub(super) use judge::{CalibrateArgs, CheckArg, JudgeArgs, JudgeCommand};
 pub(super) use metrics::{MetricsArgs, TiesArg};
@@ -69,8 +68,6 @@ pub(super) enum Command {
     Verify(VerifyArgs),
     /// Tell trials in the formats of others
     Export(ExportArgs),
-    /// Read a trajectory of others as events
-    Import(ImportArgs),
     /// Hold recorded traces to a spec: answer, path and budget
     Check(CheckArgs),
     /// Keep traces that later ones are compared with, in versions
@@ -83,8 +80,6 @@ pub(super) enum Command {
     Init(InitArgs),
     /// Say what this machine has and what is missing for what
     Doctor(DoctorArgs),
-    /// List the kinds of agents and what this machine has of them, or try one out
-    Agents(AgentsArgs),
     /// Answer agents from a script instead of a model, to rehearse a suite without paying
     #[command(hide = true)]
     ModelServer(ModelServerArgs),

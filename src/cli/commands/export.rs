@@ -1,14 +1,14 @@
-//! `proctor export` and `proctor import`: trials in the formats of others, and theirs as events.
+//! `proctor export`: trials as ATIF or OpenTelemetry.
 
 use std::fs;
 
-use crate::cli::args::{ExportArgs, ExportFormat, ImportArgs};
+use crate::cli::args::{ExportArgs, ExportFormat};
 use crate::cli::commands::verify::edited_around;
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::{Colour, Out};
-use proctor_record::{EventLog, EventLogHeader, Redactor, write_atomically};
+use proctor_record::write_atomically;
 use proctor_report::{escape_json, sanitize_line};
-use proctor_trajectory::{OtelOptions, Told, atif, otel, read_atif, trials_below};
+use proctor_trajectory::{OtelOptions, Told, atif, otel, trials_below};
 
 /// Prints or writes trials.
 pub(in crate::cli) fn run(args: &ExportArgs) -> Outcome {
@@ -46,34 +46,4 @@ pub(in crate::cli) fn run(args: &ExportArgs) -> Outcome {
         }
     }
     edited_around(&args.dir).map_or(Ok(()), Err)
-}
-
-/// Writes the events of a trajectory.
-pub(in crate::cli) fn import(args: &ImportArgs) -> Outcome {
-    let what = args.file.display().to_string();
-    let bytes = fs::read(&args.file).map_err(|error| Failure::at(format!("read {what}"), error))?;
-    let imported = read_atif(&bytes).map_err(|problem| {
-        let text = sanitize_line(&format!("{what}: {problem}"));
-        Failure::new(Kind::Usage, text)
-    })?;
-    let header = EventLogHeader {
-        agent_kind: imported.agent,
-        started: imported.started,
-        ..EventLogHeader::default()
-    };
-    let written =
-        EventLog::create(&args.output, &header, Redactor::default()).and_then(|mut log| {
-            imported
-                .events
-                .iter()
-                .try_for_each(|event| log.write(event))?;
-            log.finish()
-        });
-    let left = written.map_err(|error| Failure::at("write the events", error))?;
-    let mut out = Out::new(Colour::AUTO);
-    let path = sanitize_line(&args.output.display().to_string());
-    out.line(format!(
-        "{} events in {path}",
-        imported.events.len() as u64 - left
-    ))
 }

@@ -549,43 +549,6 @@ fn gemini_comes_to_what_the_script_says() {
 }
 
 #[test]
-fn a_probe_of_the_real_agents_finds_that_all_of_it_holds() {
-    let Some(tools) = Tools::find() else { return };
-    let sandbox = Sandbox::new();
-    sandbox.script(
-        "gemini",
-        &format!(
-            "exec '{}' '{}' \"$@\"",
-            tools.node().display(),
-            tools.gemini().display()
-        ),
-    );
-    for (kind, program) in [
-        ("claude_code_cli", tools.claude()),
-        ("codex_cli", tools.codex()),
-        ("gemini_cli", sandbox.path("bin/gemini")),
-        ("copilot_cli", tools.copilot()),
-        ("opencode", tools.opencode()),
-    ] {
-        let program = program.display().to_string();
-        let told = sandbox
-            .proctor(&["agents", "probe", kind, "--program", &program, "--json"])
-            .expect_code(0);
-        let told: Value = serde_json::from_str(&told.stdout).expect("one JSON document");
-        let facts = told["facts"].as_array().expect("a list of facts");
-        assert_eq!(facts.len(), 8, "{told:#}");
-        for fact in facts {
-            let skipped = fact["result"] == "not tried";
-            assert!(skipped || fact["result"] == "held", "{kind}: {fact:#}");
-            if skipped {
-                eprintln!("SKIPPED: {kind}: {}", fact["why"]);
-            }
-        }
-    }
-    sandbox.assert_scratch_is_empty();
-}
-
-#[test]
 fn builds_by_xcodebuildmcp_are_the_servers_and_not_the_agents() {
     let Some(tools) = Tools::find() else { return };
     let sandbox = suite(&tools, "auto", "xcode")

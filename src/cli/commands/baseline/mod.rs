@@ -8,10 +8,8 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 
 use crate::cli::args::{
-    BaselineArgs, BaselineCommand, DiffBaselinesArgs, ListBaselinesArgs, PromoteBaselineArgs,
-    SaveBaselineArgs, ShowBaselineArgs, StoreArgs, WhoseArgs,
+    BaselineArgs, BaselineCommand, DiffBaselinesArgs, SaveBaselineArgs, StoreArgs, WhoseArgs,
 };
-use crate::cli::columns::columns;
 use crate::cli::commands::check::{Chosen, chosen, loaded, sources};
 use crate::cli::commands::judges::{Asking, settle};
 use crate::cli::failure::{Failure, Kind, Outcome};
@@ -25,13 +23,9 @@ use proctor_report::sanitize_line;
 /// Does what is asked of baselines.
 pub(in crate::cli) fn run(args: &BaselineArgs) -> Outcome<ExitCode> {
     match &args.what {
-        BaselineCommand::Save(args) => return save(args),
-        BaselineCommand::List(args) => list(args)?,
-        BaselineCommand::Show(args) => show(args)?,
-        BaselineCommand::Diff(args) => diff(args)?,
-        BaselineCommand::Promote(args) => promote(args)?,
+        BaselineCommand::Save(args) => save(args),
+        BaselineCommand::Diff(args) => diff(args).map(|()| ExitCode::SUCCESS),
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 fn refused(why: impl std::fmt::Display) -> Failure {
@@ -188,68 +182,9 @@ fn about(key: &BaselineKey, baseline: &Baseline) -> Value {
     })
 }
 
-fn list(args: &ListBaselinesArgs) -> Outcome {
-    let store = store(&args.store);
-    let keys = args
-        .key
-        .clone()
-        .map_or_else(|| store.keys(), |key| vec![key]);
-    let header = ["baseline", "version", "", "saved", "model", "layer 1"];
-    let mut rows = vec![header.map(str::to_owned).to_vec()];
-    let mut documents = Vec::new();
-    for key in keys {
-        let current = store.current(&key).map_err(refused)?.map(|it| it.version);
-        for version in store.versions(&key) {
-            let read = store.read(&key, version).map_err(refused)?;
-            let is_current = current == Some(version);
-            let mut document = about(&key, &read);
-            document["current"] = is_current.into();
-            documents.push(document);
-            let correctness = read.correctness.unwrap_or_else(|| "-".to_owned());
-            let forced = if read.forced { " (forced)" } else { "" };
-            rows.push(vec![
-                key.to_string(),
-                format!("v{version}"),
-                if is_current { "current" } else { "" }.to_owned(),
-                read.saved_at,
-                read.model.unwrap_or_else(|| "-".to_owned()),
-                format!("{correctness}{forced}{}", judged(&read.judged)),
-            ]);
-        }
-    }
-    tell(
-        &args.store,
-        &json!({"schema": 1, "baselines": documents}),
-        &columns(&rows),
-    )
-}
-
-fn show(args: &ShowBaselineArgs) -> Outcome {
-    let WhoseArgs { key, store: at } = &args.whose;
-    let store = store(at);
-    let read = match args.version {
-        Some(version) => Some(store.read(key, version).map_err(refused)?),
-        None => store.current(key).map_err(refused)?,
-    };
-    let read = read.ok_or_else(|| refused(format!("{key} has no baseline")))?;
-    let about = about(key, &read);
-    let lines = about.as_object().into_iter().flatten();
-    let lines = lines.map(|(name, value)| format!("{name}: {value}"));
-    let text = lines.collect::<Vec<_>>().join("\n");
-    tell(at, &document(about), &text)
-}
-
 fn diff(args: &DiffBaselinesArgs) -> Outcome {
     let WhoseArgs { key, store: at } = &args.whose;
     let read = |version| store(at).read(key, version).map_err(refused);
     let difference = difference::Difference::of(&read(args.from)?, &read(args.to)?);
     tell(at, &difference.document(), &difference.text())
-}
-
-fn promote(args: &PromoteBaselineArgs) -> Outcome {
-    let WhoseArgs { key, store: at } = &args.whose;
-    store(at).promote(key, args.version).map_err(refused)?;
-    let text = format!("{key} is compared with v{}", args.version);
-    let promoted = json!({"key": key.to_string(), "version": args.version});
-    tell(at, &document(promoted), &text)
 }
