@@ -98,9 +98,9 @@ impl Out {
     }
 
     /// How a table on it may look.
-    pub(super) fn look(&self) -> proctor_report::table::Look {
+    pub(super) fn look(&self) -> proctor_report::Look {
         let terminal = io::stdout().is_terminal();
-        proctor_report::table::Look {
+        proctor_report::Look {
             width: terminal.then(|| terminal_width(&io::stdout())).flatten(),
             colour: self.stream.current_choice() != ColorChoice::Never,
             unicode: terminal && speaks_unicode(),

@@ -8,10 +8,11 @@ use crate::budget::JudgeBudget;
 use crate::calibration::{Calibrations, Standing};
 use crate::call::{Call, Given, NoVerdict};
 use crate::files;
+use crate::judges::Judges;
 use crate::panel;
 use crate::prompt::{Material, Prompt};
 use crate::recordings::Recordings;
-use proctor_config::{JudgeSettings, ReplayMode};
+use proctor_config::JudgeSettings;
 use proctor_layers::{JudgeCheck, JudgeFailure, JudgeReply};
 use proctor_record::Redactor;
 use proctor_supervise::Cancel;
@@ -37,19 +38,6 @@ pub struct JudgeSetupError {
     pub path: PathBuf,
     /// What is wrong with it.
     pub why: String,
-}
-
-/// The judges of a suite.
-#[derive(Debug)]
-pub struct Judges {
-    pub(super) settings: JudgeSettings,
-    pub(super) operator: Vec<(OsString, OsString)>,
-    pub(super) purse: JudgeBudget,
-    /// What those of them hold that are programs, as it was when they were set up.
-    pub(super) files: Vec<Vec<String>>,
-    pub(super) recordings: Recordings,
-    pub(super) redactor: Redactor,
-    calibrations: Calibrations,
 }
 
 /// What the judges say of one answer.
@@ -179,11 +167,6 @@ impl Judges {
             given,
             standing: self.standing(check),
         })
-    }
-
-    /// Whether nobody is asked.
-    pub(super) fn only_recorded(&self) -> bool {
-        self.settings.replay == ReplayMode::Only
     }
 
     /// The value of a variable of the operator.

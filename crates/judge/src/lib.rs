@@ -14,6 +14,7 @@ mod dialect;
 mod fault;
 mod files;
 mod http;
+mod judges;
 mod labels;
 mod measure;
 mod panel;
@@ -26,10 +27,11 @@ mod samples;
 #[cfg(test)]
 mod tests;
 
-pub use bench::{JudgeSetup, JudgeSetupError, Judgement, Judges, keys, standing};
+pub use bench::{JudgeSetup, JudgeSetupError, Judgement, keys, standing};
 pub use budget::JudgeBudget;
 pub use calibration::{Calibration, Share, Standing, keep, shown};
 pub use call::{Given, NoVerdict};
+pub use judges::Judges;
 pub use labels::{Label, Labels, Opinion, read as read_labels};
 pub use measure::{Judged, Measurement, measure};
 pub use prompt::Material;

@@ -2,8 +2,7 @@
 
 use anstyle::Style;
 
-use crate::draft::painted;
-use crate::table::Look;
+use crate::look::{Look, painted};
 use crate::wrap::{wrap, wrap_list};
 
 /// Cards of a table whose rows of one cell are headings. `plain` is a column that needs no name before its values.

@@ -7,8 +7,8 @@ use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyl
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::cards::cards;
+use crate::look::{Look, painted};
 use crate::sanitize::sanitize_line;
-use crate::table::Look;
 use crate::wrap::wrap_list;
 use proctor_model::Cell;
 
@@ -194,13 +194,4 @@ pub(crate) fn grouped<'a>(
         rows.push(std::iter::once(task).chain(values).collect());
     }
     rows
-}
-
-/// Text in a style, where colour is wanted.
-pub(crate) fn painted(text: &str, style: Style, look: Look) -> String {
-    if look.colour {
-        format!("{style}{text}{style:#}")
-    } else {
-        text.to_owned()
-    }
 }

@@ -215,7 +215,7 @@ mod tests {
     use super::*;
     use crate::facts::Measured;
     use crate::facts::tests::facts;
-    use crate::table::Look;
+    use crate::look::Look;
 
     fn row(task: &str, time: f64, cost: Option<f64>) -> Facts {
         let measured = Measured {

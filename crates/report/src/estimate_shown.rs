@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 
 use crate::draft::{Draft, grouped};
 use crate::estimate::{CellEstimate, Estimate, Span};
+use crate::look::Look;
 use crate::number::counted;
-use crate::table::{Look, at_least, dollars, seconds};
+use crate::table::{at_least, dollars, seconds};
 
 impl Estimate {
     /// The estimate as JSON.

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::markdown::{escape, table};
-use crate::summary::Summary;
 use proctor_layers::LayerStatus;
 use proctor_record::Row;
 
@@ -18,7 +16,7 @@ pub enum Layer {
     Budget,
 }
 
-const LAYERS: [Layer; 3] = [Layer::Answer, Layer::Path, Layer::Budget];
+pub(super) const LAYERS: [Layer; 3] = [Layer::Answer, Layer::Path, Layer::Budget];
 
 /// What a row says of its layers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -60,10 +58,10 @@ impl LayerFacts {
 /// How the trials of a cell came out by each layer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LayerCounts {
-    status: BTreeMap<(Layer, LayerStatus), usize>,
+    pub(super) status: BTreeMap<(Layer, LayerStatus), usize>,
     broken: BTreeMap<String, usize>,
-    judged: BTreeMap<String, usize>,
-    baselines: BTreeMap<String, usize>,
+    pub(super) judged: BTreeMap<String, usize>,
+    pub(super) baselines: BTreeMap<String, usize>,
 }
 
 impl LayerCounts {
@@ -123,7 +121,7 @@ impl LayerCounts {
             .collect()
     }
 
-    fn words(&self, layer: Layer) -> String {
+    pub(super) fn words(&self, layer: Layer) -> String {
         let each = LayerStatus::ALL.into_iter().filter_map(|(word, status)| {
             let count = self.count(layer, status);
             (count > 0).then(|| format!("{count} {}", word.to_uppercase()))
@@ -131,7 +129,7 @@ impl LayerCounts {
         each.collect::<Vec<_>>().join(", ")
     }
 
-    fn broken(&self) -> String {
+    pub(super) fn broken(&self) -> String {
         let each = self
             .broken
             .iter()
@@ -139,93 +137,3 @@ impl LayerCounts {
         each.collect::<Vec<_>>().join(", ")
     }
 }
-
-/// The section of `summary.md`; empty where no task asks for a layer.
-pub(super) fn markdown(summary: &Summary) -> String {
-    let cells = summary.cells.iter();
-    let mut cells = cells
-        .filter(|(_, stats)| !stats.layers.status.is_empty())
-        .peekable();
-    if cells.peek().is_none() {
-        return String::new();
-    }
-    let header = [
-        "agent",
-        "scenario",
-        "task",
-        "answer",
-        "path",
-        "budget",
-        "what did not hold",
-    ];
-    let rows = cells.map(|(cell, stats)| {
-        let names = [
-            cell.agent.as_str(),
-            cell.scenario.as_str(),
-            cell.task.as_str(),
-        ];
-        let layers = LAYERS.map(|layer| stats.layers.words(layer));
-        let mut row: Vec<String> = names.map(escape).to_vec();
-        row.extend(layers);
-        row.push(escape(&stats.layers.broken()));
-        row
-    });
-    let table = table(&header.map(str::to_owned), &[false; 7], rows);
-    format!(
-        "\n## Layers\n\n{ABOUT}\n{table}{}{}",
-        baselines(summary),
-        judged(summary)
-    )
-}
-
-/// What trials were compared with.
-fn baselines(summary: &Summary) -> String {
-    let all = summary.cells.values().flat_map(|it| &it.layers.baselines);
-    let lines: Vec<String> = all
-        .map(|(baseline, count)| format!("- {count} with {}\n", escape(baseline)))
-        .collect();
-    if lines.is_empty() {
-        return String::new();
-    }
-    let lines = lines.concat();
-    format!("\nTrials that were compared with a baseline:\n\n{lines}")
-}
-
-/// Who decided by a rubric, and how far to trust it: beside the figures that it made.
-fn judged(summary: &Summary) -> String {
-    let rows = summary.cells.iter().flat_map(|(cell, stats)| {
-        let each = stats.layers.judged.iter();
-        each.map(move |(judged, count)| {
-            let (check, known) = judged.split_once(": ").unwrap_or((judged, ""));
-            let names = [
-                cell.agent.as_str(),
-                cell.scenario.as_str(),
-                cell.task.as_str(),
-            ];
-            let mut row: Vec<String> = names.map(escape).to_vec();
-            row.extend([escape(check), count.to_string(), escape(known)]);
-            row
-        })
-    });
-    let mut rows = rows.peekable();
-    if rows.peek().is_none() {
-        return String::new();
-    }
-    let header = [
-        "agent",
-        "scenario",
-        "task",
-        "check",
-        "trials",
-        "how far the judge is known",
-    ];
-    let table = table(&header.map(str::to_owned), &[false; 6], rows);
-    format!(
-        "\nA judge errs. What people said of answers like these, and what it said of them:\n\n{table}"
-    )
-}
-
-const ABOUT: &str = "\
-Trials by what they said (answer), did (path) and spent (budget). A wrong answer and a forbidden call fail a trial; the rest \
-warns.
-";

@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use crate::columns::{Column, Kind, Value, columns};
-use crate::layers;
+use crate::layers_section;
+use crate::markdown_text::{escape, percent, table};
 use crate::overview::{Overview, ScenarioLine};
-use crate::sanitize::sanitize_line;
 use crate::shim_cost::ShimCost;
 use crate::spending::Spending;
 use crate::summary::Summary;
@@ -35,7 +35,7 @@ pub fn summary_md(
     format!(
         "# Summary\n\n{HOW_TO_READ}\n{}{}\n{}{}{}",
         cells_table(summary),
-        layers::markdown(summary),
+        layers_section::markdown(summary),
         scenarios(overview),
         spending.to_markdown(),
         shims.to_markdown()
@@ -79,12 +79,6 @@ fn shown(column: &Column, value: &Value) -> String {
         (Kind::Time, Value::Float(Some(time))) => format!("{time:.1}"),
         (_, Value::Float(Some(value))) => format!("{value:.6}"),
     }
-}
-
-/// A share of 1 as `99.8%`.
-#[must_use]
-pub fn percent(rate: f64) -> String {
-    format!("{:.1}%", rate * 100.0)
 }
 
 fn scenarios(overview: &Overview) -> String {
@@ -137,44 +131,6 @@ fn scenario(name: &str, line: &ScenarioLine) -> Vec<String> {
         fixed(line.xcodebuild_calls_mean, 6),
         fixed(line.tool_errors_mean, 6),
     ]
-}
-
-/// A Markdown table; the cells are escaped already.
-pub(crate) fn table(
-    header: &[String],
-    numeric: &[bool],
-    rows: impl Iterator<Item = Vec<String>>,
-) -> String {
-    let rules: Vec<_> = numeric
-        .iter()
-        .map(|numeric| if *numeric { "---:" } else { "---" }.to_owned())
-        .collect();
-    let mut text = String::new();
-    for row in [header.to_vec(), rules].into_iter().chain(rows) {
-        text.push_str("| ");
-        text.push_str(&row.join(" | "));
-        text.push_str(" |\n");
-    }
-    text
-}
-
-/// A text for one cell or line of Markdown: no markup, no HTML, no image, no line break comes through.
-#[must_use]
-pub fn escape(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for character in sanitize_line(text).chars() {
-        match character {
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '&' => safe.push_str("&amp;"),
-            '|' | '`' | '*' | '[' | ']' | '\\' | '~' => {
-                safe.push('\\');
-                safe.push(character);
-            }
-            _ => safe.push(character),
-        }
-    }
-    safe
 }
 
 #[cfg(test)]

@@ -3,42 +3,13 @@
 use anstyle::AnsiColor;
 
 use crate::cell_stats::CellStats;
-use crate::draft::{Draft, grouped, painted};
+use crate::draft::{Draft, grouped};
 use crate::layers::LayerCounts;
-use crate::markdown::percent;
+use crate::look::{Look, painted};
+use crate::markdown_text::percent;
 use crate::overview::{Overview, ScenarioLine};
 use crate::sanitize::sanitize_line;
 use crate::summary::Summary;
-use crate::wrap::wrap;
-
-/// How a table may look.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Look {
-    /// Columns of the terminal; `None` where lines may be as long as they like.
-    pub width: Option<u16>,
-    /// Whether colours are wanted.
-    pub colour: bool,
-    /// Whether the terminal shows more than ASCII.
-    pub unicode: bool,
-}
-
-impl Look {
-    /// Plain text of any width.
-    pub const PLAIN: Self = Self {
-        width: None,
-        colour: false,
-        unicode: false,
-    };
-
-    /// A sentence as lines of the terminal, broken between words.
-    #[must_use]
-    pub fn lines(self, sentence: &str) -> Vec<String> {
-        match self.width {
-            Some(width) => wrap(sentence, usize::from(width)),
-            None => vec![sentence.to_owned()],
-        }
-    }
-}
 
 /// The cells of a run, one line each below a line for their agent and scenario.
 #[must_use]

@@ -1,12 +1,17 @@
-//! Drives the runner: a runtime, the console beside it, signals as wishes to stop.
+//! What commands that start the runner have in common: the suite, the request, a runtime, the console, signals.
+
+use std::sync::Arc;
 
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
-use crate::cli::console::{self, View};
+use crate::cli::args::{ShowArgs, SuiteArgs};
+use crate::cli::console::{self, Mode, View};
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::interrupt;
-use crate::runner::{PlanConflict, RunError};
+use crate::cli::out::Colour;
+use crate::cli::suite::{Chosen, Purpose};
+use crate::runner::{PlanConflict, RunError, RunRequest};
 use proctor_model::Progress;
 use proctor_supervise::{self, Cancel};
 
@@ -41,6 +46,53 @@ fn runtime() -> Outcome<Runtime> {
         .enable_all()
         .build()
         .map_err(|error| Failure::at("start the runtime", error))
+}
+
+/// What a person wants to see.
+pub(super) fn view(show: &ShowArgs) -> View {
+    View {
+        mode: Mode::choose(show.quiet),
+        stream: show.stream,
+        colour: Colour::unless(show.no_color),
+    }
+}
+
+/// The request of a chosen suite without any flags.
+pub(super) fn plain_request(chosen: &Chosen) -> RunRequest {
+    let settings = &chosen.suite.settings;
+    RunRequest {
+        suite: Arc::new(chosen.suite.clone()),
+        trials: settings.trials_per_cell,
+        jobs: settings.jobs,
+        max_cost_usd: settings.limits.max_cost_usd,
+        max_trial_cost_usd: settings.limits.max_trial_cost_usd,
+        resume: None,
+        accept_drift: false,
+        accept_unknown_cost: false,
+        prepared: chosen
+            .prepared
+            .as_ref()
+            .map(|run_dir| run_dir.root().to_owned()),
+        validate: false,
+        stream: false,
+        command_line: std::env::args_os()
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect(),
+        recorded: chosen.is_recorded(),
+        strict: false,
+    }
+}
+
+/// The suite of a command that runs something, in its place.
+pub(super) fn settled(args: &SuiteArgs) -> Outcome<Chosen> {
+    Chosen::look(
+        args,
+        Purpose {
+            runs: true,
+            resume: None,
+        },
+    )?
+    .settle(args)
 }
 
 /// What went wrong; rows that could not be written are told in full, since they were paid for.

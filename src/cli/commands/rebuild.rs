@@ -88,7 +88,11 @@ const fn word(kind: ChangeKind, in_place: bool) -> &'static str {
     }
 }
 
-fn page(args: &RebuildArgs, rebuilt: &Rebuilt, (run_dir, look): (&RunDir, table::Look)) -> String {
+fn page(
+    args: &RebuildArgs,
+    rebuilt: &Rebuilt,
+    (run_dir, look): (&RunDir, proctor_report::Look),
+) -> String {
     let rows: Vec<Vec<String>> = rebuilt
         .changes
         .iter()

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use crate::cli::args::RegradeArgs;
-use crate::cli::commands::{engine, run};
+use crate::cli::commands::engine;
 use crate::cli::console::{CommandsStopped, Mode};
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::{Colour, Out};
@@ -23,12 +23,12 @@ pub(in crate::cli) fn run(args: &RegradeArgs) -> Outcome<ExitCode> {
         resume: Some(&args.run),
     };
     let chosen = Chosen::look(&args.suite, purpose)?;
-    let view = run::view(&args.show);
+    let view = engine::view(&args.show);
     let _stopped = CommandsStopped::begin();
     if view.mode != Mode::Quiet {
         chosen.tell(view.colour);
     }
-    let request = run::plain_request(&chosen);
+    let request = engine::plain_request(&chosen);
     let ended = engine::drive(view, |sender, cancel| async move {
         let regraded = Box::pin(runner::regrade(request, run_dir, (sender, cancel.clone()))).await;
         (regraded, cancel.level() > 0)

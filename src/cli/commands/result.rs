@@ -140,7 +140,11 @@ impl Totals {
     }
 }
 
-fn page(told: &Told<'_>, rebuilt: &Rebuilt, (totals, look): (Totals, table::Look)) -> String {
+fn page(
+    told: &Told<'_>,
+    rebuilt: &Rebuilt,
+    (totals, look): (Totals, proctor_report::Look),
+) -> String {
     let tables = if totals.trials == 0 {
         String::new()
     } else {

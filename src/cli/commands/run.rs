@@ -1,11 +1,10 @@
 //! `proctor run`: a whole suite, from its files to a table and the path of the run.
 
 use std::process::ExitCode;
-use std::sync::Arc;
 
-use crate::cli::args::{RunArgs, ShowArgs, SuiteArgs, ValidateArgs};
+use crate::cli::args::{RunArgs, ValidateArgs};
 use crate::cli::commands::{dry_run, engine, result, validate};
-use crate::cli::console::{CommandsStopped, Mode, View};
+use crate::cli::console::{CommandsStopped, Mode};
 use crate::cli::failure::Outcome;
 use crate::cli::out::Colour;
 use crate::cli::suite::{Chosen, Purpose, discard};
@@ -45,7 +44,7 @@ pub(in crate::cli) fn run(args: &RunArgs) -> Outcome<ExitCode> {
     let said = if args.trust { Said::Yes } else { Said::Nothing };
     trust::settle(&chosen, said, Colour::unless(args.show.no_color))?;
     let chosen = chosen.settle(&args.suite)?;
-    let view = view(&args.show);
+    let view = engine::view(&args.show);
     let _stopped = CommandsStopped::begin();
     if view.mode != Mode::Quiet {
         chosen.tell(view.colour);
@@ -116,15 +115,6 @@ fn again(args: &RunArgs, end: &RunEnd) -> String {
     quote_command(&words)
 }
 
-/// What a person wants to see.
-pub(super) fn view(show: &ShowArgs) -> View {
-    View {
-        mode: Mode::choose(show.quiet),
-        stream: show.stream,
-        colour: Colour::unless(show.no_color),
-    }
-}
-
 fn request(args: &RunArgs, chosen: &Chosen) -> RunRequest {
     let settings = &chosen.suite.settings;
     RunRequest {
@@ -140,44 +130,6 @@ fn request(args: &RunArgs, chosen: &Chosen) -> RunRequest {
         accept_unknown_cost: args.accept_unknown_cost,
         validate: args.validate_tasks || settings.validate_tasks,
         stream: args.show.stream,
-        ..plain_request(chosen)
+        ..engine::plain_request(chosen)
     }
-}
-
-/// The request of a chosen suite without any flags.
-pub(super) fn plain_request(chosen: &Chosen) -> RunRequest {
-    let settings = &chosen.suite.settings;
-    RunRequest {
-        suite: Arc::new(chosen.suite.clone()),
-        trials: settings.trials_per_cell,
-        jobs: settings.jobs,
-        max_cost_usd: settings.limits.max_cost_usd,
-        max_trial_cost_usd: settings.limits.max_trial_cost_usd,
-        resume: None,
-        accept_drift: false,
-        accept_unknown_cost: false,
-        prepared: chosen
-            .prepared
-            .as_ref()
-            .map(|run_dir| run_dir.root().to_owned()),
-        validate: false,
-        stream: false,
-        command_line: std::env::args_os()
-            .map(|word| word.to_string_lossy().into_owned())
-            .collect(),
-        recorded: chosen.is_recorded(),
-        strict: false,
-    }
-}
-
-/// The suite of a command that runs something, in its place.
-pub(super) fn settled(args: &SuiteArgs) -> Outcome<Chosen> {
-    Chosen::look(
-        args,
-        Purpose {
-            runs: true,
-            resume: None,
-        },
-    )?
-    .settle(args)
 }

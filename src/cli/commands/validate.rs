@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use crate::cli::args::ValidateArgs;
-use crate::cli::commands::{engine, run};
+use crate::cli::commands::engine;
 use crate::cli::console::{CommandsStopped, Mode};
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::{Colour, Out};
@@ -18,8 +18,8 @@ use proctor_report::{sanitize_line, table};
 
 /// Validates the tasks of a suite.
 pub(in crate::cli) fn run(args: &ValidateArgs) -> Outcome<ExitCode> {
-    let chosen = run::settled(&args.suite)?;
-    let view = run::view(&args.show);
+    let chosen = engine::settled(&args.suite)?;
+    let view = engine::view(&args.show);
     let _stopped = CommandsStopped::begin();
     if view.mode != Mode::Quiet {
         chosen.tell(view.colour);
@@ -32,7 +32,7 @@ pub(in crate::cli) fn run(args: &ValidateArgs) -> Outcome<ExitCode> {
     let root = run_dir.root().to_owned();
     let checks = run_dir.clone();
     let asked = chosen.suite.tasks.len();
-    let request = run::plain_request(&chosen);
+    let request = engine::plain_request(&chosen);
     let proof = Proof {
         repeats: args.repeats,
         cheats: args.cheats,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::markdown::{escape, table};
+use crate::markdown_text::{escape, table};
 use proctor_record::Row;
 
 /// What was counted of one agent in one scenario.

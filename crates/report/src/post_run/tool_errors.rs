@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use crate::error_log::LoggedError;
-use crate::markdown::{escape, table};
+use crate::markdown_text::{escape, table};
 use crate::post_run::arms::{Arm, arm_of, arms_table};
 use crate::post_run::{MANIFEST_VERSION, MOST_LINES, MOST_TRIALS};
 use proctor_record::Row;

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Component, Path};
 
-use crate::cli::commands::cassette::material::LONGEST_FILE;
+use crate::cli::commands::cassette::LONGEST_FILE;
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::trial::read_kept;
 use proctor_agents::cassette::FileChange;

@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::cli::commands::cassette::LONGEST_FILE;
 use crate::cli::commands::cassette::changes::changes;
 use crate::cli::commands::cassette::ending::end;
 use crate::cli::commands::cassette::times::line_times;
@@ -14,9 +15,6 @@ use proctor_config::AgentKind;
 use proctor_model::{AgentEvent, CommandCall};
 use proctor_record::{Row, RunDir, TrialDir, read_events, rows};
 use proctor_shims::read_log;
-
-/// More than this is no trial that anybody plays again.
-pub(super) const LONGEST_FILE: u64 = 512 << 20;
 
 /// All that a cassette is made of.
 pub(super) struct Material {

@@ -17,6 +17,9 @@ use material::Material;
 use proctor_agents::cassette::record;
 use proctor_report::{escape_json, sanitize_line};
 
+/// More than this is no trial that anybody plays again.
+const LONGEST_FILE: u64 = 512 << 20;
+
 /// Prints or writes the cassette of a trial.
 pub(in crate::cli) fn run(args: &CassetteArgs) -> Outcome {
     let material = Material::read(&args.trial_dir)?;

@@ -1,0 +1,47 @@
+//! Tables and text of Markdown.
+
+use crate::sanitize::sanitize_line;
+
+/// A share of 1 as `99.8%`.
+#[must_use]
+pub fn percent(rate: f64) -> String {
+    format!("{:.1}%", rate * 100.0)
+}
+
+/// A Markdown table; the cells are escaped already.
+pub(crate) fn table(
+    header: &[String],
+    numeric: &[bool],
+    rows: impl Iterator<Item = Vec<String>>,
+) -> String {
+    let rules: Vec<_> = numeric
+        .iter()
+        .map(|numeric| if *numeric { "---:" } else { "---" }.to_owned())
+        .collect();
+    let mut text = String::new();
+    for row in [header.to_vec(), rules].into_iter().chain(rows) {
+        text.push_str("| ");
+        text.push_str(&row.join(" | "));
+        text.push_str(" |\n");
+    }
+    text
+}
+
+/// A text for one cell or line of Markdown: no markup, no HTML, no image, no line break comes through.
+#[must_use]
+pub fn escape(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for character in sanitize_line(text).chars() {
+        match character {
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '&' => safe.push_str("&amp;"),
+            '|' | '`' | '*' | '[' | ']' | '\\' | '~' => {
+                safe.push('\\');
+                safe.push(character);
+            }
+            _ => safe.push(character),
+        }
+    }
+    safe
+}
