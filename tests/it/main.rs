@@ -16,6 +16,7 @@ mod canaries;
 mod cassettes;
 mod cheats;
 mod check;
+mod circles;
 mod cli;
 mod cli_run;
 mod cli_suite;

@@ -23,6 +23,12 @@ fn sources() -> Vec<(String, PathBuf)> {
     crates.collect()
 }
 
+/// The source folders of the package and of its crates.
+pub(crate) fn source_folders() -> Vec<PathBuf> {
+    let crates = sources().into_iter().map(|(_, folder)| folder);
+    crates.chain([source_root()]).collect()
+}
+
 /// All files of product code, each with its crate or its room of `src`.
 fn all_files() -> Vec<(String, PathBuf)> {
     let own = rust_files(&source_root()).into_iter();
@@ -52,7 +58,7 @@ fn floors() -> BTreeMap<String, u32> {
         .collect()
 }
 
-fn rust_files(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn rust_files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).expect("read a source folder") {
         let path = entry.expect("read a folder entry").path();

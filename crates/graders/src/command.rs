@@ -6,11 +6,13 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::grade::{
-    GradeContext, Opinion, PASS, error, fail, kept_by_machine, supervisor_tampered, tool_changed,
-};
+use super::context::GradeContext;
 use super::inside;
-use super::test_run::{self, TestRun, mixed, objection, twin_unclear};
+use super::opinion::{
+    Opinion, PASS, error, fail, kept_by_machine, supervisor_tampered, tool_changed,
+};
+use super::test_output;
+use super::test_run::{TestRun, mixed, objection, twin_unclear};
 use proctor_config::{GraderSpec, TestFormat, TestsSpec};
 use proctor_model::{Grade, VerdictCause};
 use proctor_record::write_file;
@@ -146,7 +148,8 @@ async fn once(asked: &Asked<'_>, ctx: &GradeContext<'_>, go: &Go<'_>) -> Opinion
         return supervisor_tampered();
     }
     if let (Some(seen), Ok(Some(run))) = (ctx.tests, tests(asked, &output, &go.out)) {
-        let format = test_run::tests_told_by(asked.tests, asked.argv).unwrap_or(TestFormat::Auto);
+        let format =
+            test_output::tests_told_by(asked.tests, asked.argv).unwrap_or(TestFormat::Auto);
         let streams = [&output.stdout[..], &output.stderr[..]].concat();
         let streams = String::from_utf8_lossy(&streams);
         let report = inside::read_regular(&go.out.join(&asked.tests.report), LARGEST_REPORT);
@@ -334,7 +337,7 @@ fn tests(
     out: &Path,
 ) -> Result<Option<TestRun>, Opinion> {
     let named = asked.tests.names_tests();
-    let Some(format) = test_run::tests_told_by(asked.tests, asked.argv) else {
+    let Some(format) = test_output::tests_told_by(asked.tests, asked.argv) else {
         return if named {
             Err(error("tests_unknown"))
         } else {
@@ -351,7 +354,7 @@ fn tests(
             ErrorKind::FileTooLarge => error(TOO_LONG),
             _ => error("test_report_unreadable"),
         })?;
-        let run = test_run::read(format, &String::from_utf8_lossy(&report));
+        let run = test_output::read(format, &String::from_utf8_lossy(&report));
         return Ok(Some(run));
     }
     // What is missing could be the tests that failed.
@@ -362,7 +365,10 @@ fn tests(
         TestFormat::Unittest => &output.stderr,
         _ => &output.stdout,
     };
-    Ok(Some(test_run::read(format, &String::from_utf8_lossy(said))))
+    Ok(Some(test_output::read(
+        format,
+        &String::from_utf8_lossy(said),
+    )))
 }
 
 fn not_started(asked: &Asked<'_>, ctx: &GradeContext<'_>, ending: &ChildEnding) -> Opinion {

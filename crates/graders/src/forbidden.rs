@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use super::baseline::{ForbiddenBaseline, look};
+use super::context::{GradeContext, aside};
 use super::globs::Globs;
-use super::grade::{GradeContext, Opinion, PASS, aside, error, fail};
+use super::opinion::{Opinion, PASS, error, fail};
 use proctor_model::path_text::to_text;
 use proctor_record::write_file;
 use proctor_workspace::{Change, ChangeKind, Manifest, changes};

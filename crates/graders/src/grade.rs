@@ -1,188 +1,18 @@
 //! Asking a task's graders in order, until one does not pass; those that ask judges last.
 
 use std::collections::VecDeque;
-use std::ffi::OsString;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use super::baseline::ForbiddenBaseline;
+use super::context::GradeContext;
 use super::layered::Layered;
-use super::{
-    AppleEnv, Heard, TestsSeen, Tools, apple, command, forbidden, privacy, ranking, screenshot,
-};
+use super::opinion::{Opinion, error, fail};
+use super::{apple, command, forbidden, privacy, ranking, screenshot};
 use proctor_config::GraderSpec;
-use proctor_judge::{JudgeBudget, Judges};
-use proctor_model::{Grade, Infra, LayerVerdicts, Reason, ReasonKind, Verdict, VerdictCause};
-use proctor_supervise::{Cancel, Containment};
-use proctor_workspace::ChangedPath;
-
-/// What graders work with.
-#[derive(Debug, Clone, Copy)]
-pub struct GradeContext<'a> {
-    /// Root of the work tree.
-    pub root: &'a Path,
-    /// The project's folder in it.
-    pub project_dir: &'a Path,
-    /// From the root to the project's folder; empty at the root.
-    pub subdir: &'a Path,
-    /// What was there after setup; needed by `git_diff_forbidden` only.
-    pub baseline: Option<&'a ForbiddenBaseline>,
-    /// What is different since then, where the tree at `root` does not say it: `git_diff_forbidden` judges by this alone.
-    pub left: Option<&'a [ChangedPath]>,
-    /// The whole environment of grader commands.
-    pub env: &'a [(OsString, OsString)],
-    /// What processes of graders carry, so that whoever outlives the harness is known.
-    pub marker: &'a str,
-    /// What keeps grader commands.
-    pub containment: &'a Containment,
-    /// The programs that graders call, as they were before the agent started.
-    pub tools: &'a Tools,
-    /// Folder for what graders write, made after the agent was gone: each run of one gets a folder of its own in it.
-    pub out: &'a Path,
-    /// Folder for the graders' logs, outside the workspace.
-    pub logs: &'a Path,
-    /// Limit of a command that names none.
-    pub default_timeout: Duration,
-    /// Between INT, TERM and KILL when a command is stopped.
-    pub grace: Duration,
-    /// A person's wish to stop.
-    pub cancel: &'a Cancel,
-    /// What Apple graders work with; nothing where there are none.
-    pub apple: Option<&'a AppleEnv<'a>>,
-    /// Who judges answers by a rubric, and what that may cost; nothing where the suite has nobody.
-    pub judges: Option<(&'a Judges, &'a JudgeBudget)>,
-    /// What the agent said; nothing where none ran.
-    pub heard: Option<Heard<'a>>,
-    /// Set where some of the hidden tests in the tree are wrong.
-    pub mixture: Option<&'a Mixture>,
-    /// Where graders note which tests ran, if anybody asks.
-    pub tests: Option<&'a TestsSeen>,
-}
-
-impl GradeContext<'_> {
-    /// The log of the grader at this place in the task's list.
-    pub(super) fn log(&self, index: usize, spec: &GraderSpec) -> PathBuf {
-        let name: String = spec
-            .type_name()
-            .chars()
-            .map(|character| {
-                if character.is_ascii_alphanumeric() {
-                    character
-                } else {
-                    '_'
-                }
-            })
-            .take(40)
-            .collect();
-        let twin = match self.mixture {
-            Some(mixture) => format!(".twin-{}", mixture.number),
-            None => String::new(),
-        };
-        self.logs
-            .join(format!("grader_{:02}_{name}{twin}.log", index + 1))
-    }
-}
-
-/// Hidden tests of which some were made wrong: exactly these must fail.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mixture {
-    /// Its number, from 1: it names the log.
-    pub number: usize,
-    /// The tests that are wrong.
-    pub wrong: Vec<String>,
-    /// The other tests that have a twin.
-    pub right: Vec<String>,
-}
-
-/// What one grader thinks.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Opinion {
-    /// Its grade.
-    pub grade: Grade,
-    /// The reason, unless it passed without a warning.
-    pub reason: Option<String>,
-    /// What it means beyond its grade.
-    pub cause: Option<VerdictCause>,
-}
-
-/// It passed.
-pub(super) const PASS: Opinion = Opinion {
-    grade: Grade::Pass,
-    reason: None,
-    cause: None,
-};
-
-impl Opinion {
-    pub(super) fn new(grade: Grade, reason: impl Into<String>) -> Self {
-        Self {
-            grade,
-            reason: Some(reason.into()),
-            cause: None,
-        }
-    }
-
-    pub(super) fn because(self, cause: VerdictCause) -> Self {
-        Self {
-            cause: Some(cause),
-            ..self
-        }
-    }
-
-    /// The same as the verdict of this grader.
-    fn verdict(self, spec: &GraderSpec, duration: Duration) -> Verdict {
-        Verdict {
-            grader: spec.type_name().to_owned(),
-            grade: self.grade,
-            reason: self.reason,
-            cause: self.cause,
-            duration,
-        }
-    }
-}
-
-/// It failed.
-pub(super) fn fail(reason: impl Into<String>) -> Opinion {
-    Opinion::new(Grade::Fail, reason)
-}
-
-/// It could not judge.
-pub(super) fn error(reason: impl Into<String>) -> Opinion {
-    Opinion::new(Grade::Error, reason)
-}
-
-/// It failed: somebody killed its supervisor.
-pub(super) fn supervisor_tampered() -> Opinion {
-    let kind = ReasonKind::SupervisorTampered;
-    fail(kind.as_str()).because(VerdictCause::Violation(Reason::of(kind)))
-}
-
-/// It failed: this test passed although it was made wrong.
-pub(super) fn twin_passed(id: &str) -> Opinion {
-    let kind = ReasonKind::TwinPassed;
-    let reason = Reason::about(kind, id);
-    fail(format!("{}:{id}", kind.as_str())).because(VerdictCause::Violation(reason))
-}
-
-/// A program that graders call is not the one that was there before the agent.
-pub(super) fn tool_changed(name: &str) -> Opinion {
-    let kind = ReasonKind::ToolChanged;
-    let reason = Reason::about(kind, name);
-    error(format!("{}:{name}", kind.as_str())).because(VerdictCause::Violation(reason))
-}
-
-/// The machine kept a grader from judging.
-pub(super) fn kept_by_machine(fault: Infra, why: &str) -> Opinion {
-    error(format!("machine:{}:{why}", fault.as_str())).because(VerdictCause::Machine(fault))
-}
-
-/// The simulator or Xcode kept a grader from judging.
-pub(super) fn kept_by_simulator(why: impl std::fmt::Display) -> Opinion {
-    error(format!("simulator:{why}")).because(VerdictCause::Simulator)
-}
+use proctor_model::{Grade, LayerVerdicts, Verdict};
 
 /// What graders say of a trial.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -320,13 +150,6 @@ async fn ask(
     }
 }
 
-/// Runs work that looks at many files or pixels where it holds up nobody; `None` when it panicked.
-pub(super) async fn aside<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Option<T> {
-    tokio::task::spawn_blocking(work).await.ok()
-}
-
 /// Awaits `future`; `None` when it panicked.
 pub async fn no_panic<T>(future: impl Future<Output = T>) -> Option<T> {
     let mut future = pin!(future);
@@ -344,6 +167,7 @@ pub async fn no_panic<T>(future: impl Future<Output = T>) -> Option<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::context::aside;
 
     #[tokio::test]
     async fn a_panic_in_a_grader_is_no_panic_of_the_harness() {

@@ -47,8 +47,8 @@ pub(super) fn each_of(
 }
 
 /// A kept stream of events that cannot be read.
-pub(super) fn unreadable(why: impl std::fmt::Display) -> super::grade::Opinion {
-    super::grade::error(format!("events_unreadable:{why}"))
+pub(super) fn unreadable(why: impl std::fmt::Display) -> super::opinion::Opinion {
+    super::opinion::error(format!("events_unreadable:{why}"))
 }
 
 /// The last words of an agent.
@@ -62,9 +62,9 @@ pub(super) struct Words {
 
 impl Words {
     /// They themselves, where they are whole.
-    pub(super) fn whole(self) -> Result<Option<String>, super::grade::Opinion> {
+    pub(super) fn whole(self) -> Result<Option<String>, super::opinion::Opinion> {
         match self.gap {
-            Some(why) => Err(super::grade::error(why)),
+            Some(why) => Err(super::opinion::error(why)),
             None => Ok(self.text),
         }
     }

@@ -1,7 +1,7 @@
 //! Traces that were held to graders that are layers: what was found, and judges who are asked last.
 
 use super::judged::{Asked, Hearing, Shown, put};
-use super::layered::{Layer, layer};
+use super::layer::{Layer, layer};
 use proctor_config::GraderSpec;
 use proctor_judge::{JudgeBudget, Judges};
 use proctor_layers::{Findings, JudgeFailure, LayerStatus, Layers, Trace};

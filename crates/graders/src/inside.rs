@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use super::grade::GradeContext;
+use super::context::GradeContext;
 
 /// `path`, from the project's folder, with all links resolved; `None` when nothing is there, or it lies outside the work tree.
 pub(super) fn resolve(ctx: &GradeContext<'_>, path: &Path) -> Option<PathBuf> {

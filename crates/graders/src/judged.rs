@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::grade::GradeContext;
+use super::context::GradeContext;
 use super::inside;
 use proctor_judge::{Given, JudgeBudget, Judgement, Judges, Material, NoVerdict};
 use proctor_layers::{Inquiry, JudgeCheck, JudgeFailure, JudgeKind, JudgeReply};

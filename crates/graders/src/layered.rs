@@ -3,15 +3,15 @@
 //! All that needs no judge is found before the first grader is asked, so that every layer is told of whatever ends the list;
 //! judges are asked when it is the turn of their grader, after all others passed.
 
-use super::grade::{GradeContext, Opinion, PASS, aside, error, fail};
+use super::context::{GradeContext, aside};
 use super::held::LayersFound;
 use super::judged::Asked;
+use super::layer::{Layer, layer};
+use super::opinion::{Opinion, PASS, error, fail};
 use super::traced::traced;
 use super::{heard, judged};
 use proctor_config::GraderSpec;
-use proctor_layers::{
-    Findings, Inquiry, LayerStatus, Outcome, Path, Trace, cost, path, path_in_part,
-};
+use proctor_layers::{Findings, LayerStatus, Outcome};
 use proctor_model::{Grade, LayerVerdicts, Verdict, VerdictCause};
 use proctor_record::Reference;
 
@@ -26,14 +26,6 @@ pub(super) struct Layered {
     baseline: Option<String>,
     /// Why nothing can be said of any of them.
     unread: Option<Opinion>,
-}
-
-/// One of them.
-pub(super) enum Layer {
-    /// Waits for judges.
-    Answer(Inquiry),
-    /// Done.
-    Found(&'static str, Findings),
 }
 
 impl Layered {
@@ -143,37 +135,6 @@ impl Layered {
             ..found.verdicts()
         })
     }
-}
-
-/// What a grader finds that is a layer, but for what judges say.
-pub(super) fn layer(spec: &GraderSpec, trace: &Trace, baseline: Option<&Trace>) -> Option<Layer> {
-    Some(match spec {
-        GraderSpec::Answer(spec) => Layer::Answer(match &trace.gaps.answer {
-            Some(why) => Inquiry::in_part(spec, &trace.answer, why),
-            None => Inquiry::new(spec, &trace.answer),
-        }),
-        GraderSpec::Path(spec) => {
-            let before = baseline.map(|it| (it.tools(), it.gaps.calls.as_deref()));
-            let facts = Path {
-                calls: &trace.calls,
-                watched: &trace.watched,
-                baseline: before
-                    .as_ref()
-                    .map(|(tools, gap)| gap.map_or(Ok(&tools[..]), Err)),
-                handoffs: trace.handoffs.as_ref(),
-            };
-            let found = match &trace.gaps.calls {
-                Some(why) => path_in_part(spec, &facts, why),
-                None => path(spec, &facts),
-            };
-            Layer::Found("path", found)
-        }
-        GraderSpec::Budget(spec) => {
-            let before = baseline.and_then(|baseline| baseline.spent.cost_usd);
-            Layer::Found("budget", cost(spec, &trace.spent, before))
-        }
-        _ => return None,
-    })
 }
 
 fn opinion(name: &str, findings: &Findings) -> Opinion {

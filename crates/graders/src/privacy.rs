@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::grade::{GradeContext, Opinion, PASS, aside, error, fail};
+use super::context::{GradeContext, aside};
+use super::opinion::{Opinion, PASS, error, fail};
 use super::{heard, inside, readings};
 use proctor_config::{LeakPlace, PrivacyOptions};
 use proctor_record::{Redactor, TrialDir};

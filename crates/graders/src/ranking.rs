@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
-use super::grade::{GradeContext, Opinion, PASS, aside, error, fail};
+use super::context::{GradeContext, aside};
+use super::opinion::{Opinion, PASS, error, fail};
 use super::{heard, inside};
 use proctor_config::{RankedFigure, RetrievalOptions};
 use proctor_retrieval::{Expected, Judged, Ties, ranked};

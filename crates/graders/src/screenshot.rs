@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::grade::{GradeContext, Opinion, PASS, aside, error, fail};
+use super::context::{GradeContext, aside};
+use super::opinion::{Opinion, PASS, error, fail};
 use super::{inside, pixels};
 use proctor_record::write_file;
 

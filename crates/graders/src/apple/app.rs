@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::build::Built;
 use super::test_pass::{is_bundle, of_machine};
 use super::{Work, trouble};
-use crate::grade::{Opinion, PASS, error, fail, kept_by_simulator};
+use crate::opinion::{Opinion, PASS, error, fail, kept_by_simulator};
 use proctor_apple::{Fault, TestCall, Trouble, of_build};
 use proctor_config::IosTestOptions;
 use proctor_model::Grade;

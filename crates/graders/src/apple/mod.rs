@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use super::grade::{GradeContext, Opinion, error, fail, kept_by_simulator, tool_changed};
+use super::context::GradeContext;
+use super::opinion::{Opinion, error, fail, kept_by_simulator, tool_changed};
 use super::tools::APPLE_TOOLS;
 use proctor_apple::{Choice, Device, Simctl, Trouble, Xcode, meant_by};
 use proctor_config::{BuildParams, GraderSpec};

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::build::Built;
 use super::{Work, trouble};
-use crate::grade::{Opinion, PASS, error, fail, kept_by_simulator};
+use crate::opinion::{Opinion, PASS, error, fail, kept_by_simulator};
 use crate::test_run::{Status, TestRun, missing, mixed};
 use proctor_apple::{
     Counts, Fault, TestCall, Trouble, bundle_counts, bundle_tests, has_no_tests, of_build,

@@ -1,0 +1,183 @@
+//! What a test runner says that it ran: the format of its output, and its readers.
+
+use super::test_run::{Status, TestRun};
+use super::{go_tests, junit, tap, unittest};
+use proctor_config::{TestFormat, TestsSpec};
+
+/// The format of a grader's output: as it says, or as its command tells. `None` when nothing is known of it.
+#[must_use]
+pub fn tests_told_by(asked: &TestsSpec, argv: &[String]) -> Option<TestFormat> {
+    match asked.format {
+        TestFormat::Off => None,
+        TestFormat::Auto => guessed(argv),
+        told => Some(told),
+    }
+}
+
+pub(super) fn guessed(argv: &[String]) -> Option<TestFormat> {
+    let mut words = argv.iter().map(String::as_str);
+    let program = words.next()?.rsplit('/').next()?;
+    let rest: Vec<&str> = words.collect();
+    let plain = rest.iter().find(|word| !word.starts_with(['-', '+']));
+    match program {
+        "cargo" if plain == Some(&"test") && !rest.iter().any(|word| NO_TESTS.contains(word)) => {
+            Some(TestFormat::Cargo)
+        }
+        "go" if plain == Some(&"test") && rest.contains(&"-v") => Some(TestFormat::Go),
+        "node"
+            if rest.contains(&"--test")
+                && rest.iter().any(|word| word.ends_with("reporter=tap")) =>
+        {
+            Some(TestFormat::Tap)
+        }
+        "pytest" | "py.test" => pytest_with(&rest),
+        python if python.starts_with("python") => {
+            let module = rest.iter().position(|word| *word == "-m")?;
+            match *rest.get(module + 1)? {
+                "pytest" => pytest_with(&rest[module + 2..]),
+                "unittest" => Some(TestFormat::Unittest),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// Asked so, `cargo test` runs nothing.
+const NO_TESTS: [&str; 3] = ["--no-run", "--list", "--help"];
+
+/// Quieter than quiet, pytest does not say that it came to its end.
+fn pytest_with(words: &[&str]) -> Option<TestFormat> {
+    let quiet = words.iter().map(|word| match *word {
+        "--quiet" => 1,
+        word if word.starts_with("-q") => word.len() - 1,
+        _ => 0,
+    });
+    (quiet.sum::<usize>() < 2).then_some(TestFormat::Pytest)
+}
+
+/// Reads what was said.
+pub(super) fn read(format: TestFormat, text: &str) -> TestRun {
+    match format {
+        TestFormat::Cargo => cargo(text),
+        TestFormat::Pytest => pytest(text),
+        TestFormat::Unittest => unittest::read(text),
+        TestFormat::Junit => junit::read(text),
+        TestFormat::Go => go_tests::read(text),
+        TestFormat::Tap => tap::read(text),
+        TestFormat::Auto | TestFormat::Off => TestRun::default(),
+    }
+}
+
+fn cargo(text: &str) -> TestRun {
+    let mut run = TestRun::default();
+    let (mut begun, mut ended, mut counted) = (0, 0, 0);
+    for line in text.lines() {
+        if line.starts_with("running ") && (line.ends_with(" tests") || line.ends_with(" test")) {
+            begun += 1;
+        } else if let Some(result) = line.strip_prefix("test result: ") {
+            ended += 1;
+            counted += count_before(result, " passed") + count_before(result, " failed");
+        } else if let Some((id, status)) = cargo_line(line) {
+            run.ids_known = true;
+            run.add(id, status);
+        }
+    }
+    run.complete = begun == ended && ended > 0;
+    run.ran = counted;
+    run
+}
+
+fn cargo_line(line: &str) -> Option<(String, Status)> {
+    let (id, said) = line.strip_prefix("test ")?.rsplit_once(" ... ")?;
+    let status = match said.split([',', ' ']).next()? {
+        "ok" => Status::Passed,
+        "FAILED" => Status::Failed,
+        "ignored" => Status::Skipped,
+        _ => return None,
+    };
+    let id = id.strip_suffix(" - should panic").unwrap_or(id);
+    Some((id.to_owned(), status))
+}
+
+fn pytest(text: &str) -> TestRun {
+    let mut run = TestRun::default();
+    let mut summary = None;
+    for line in text.lines() {
+        let line = line.trim_end();
+        let bare = line.trim_matches(['=', ' ']);
+        let is_summary = bare.contains(" in ") && bare.ends_with('s') || bare.contains("s (");
+        if is_summary
+            && (bare.contains(" passed")
+                || bare.contains(" failed")
+                || bare.starts_with("no tests ran")
+                || bare.contains(" error")
+                || bare.contains(" skipped")
+                || bare.contains(" xfailed")
+                || bare.contains(" xpassed")
+                || bare.contains(" deselected"))
+        {
+            summary = Some(bare);
+        } else if let Some((id, status)) = pytest_line(line) {
+            run.ids_known = true;
+            run.add(id, status);
+        }
+    }
+    run.complete = summary.is_some();
+    run.ran = summary.map_or(0, |bare| {
+        let words = [" passed", " failed", " error", " xpassed"];
+        words.iter().map(|word| count_before(bare, word)).sum()
+    });
+    run
+}
+
+/// `file::test PASSED [ 50%]`, or `PASSED file::test` of the short summary.
+fn pytest_line(line: &str) -> Option<(String, Status)> {
+    let status = |word: &str| match word {
+        "PASSED" => Some(Status::Passed),
+        "FAILED" | "ERROR" | "XPASS" => Some(Status::Failed),
+        "SKIPPED" => Some(Status::Skipped),
+        "XFAIL" => Some(Status::Excused),
+        // A part of a test, with its name in brackets.
+        word if word.starts_with("SUBFAIL") => Some(Status::Failed),
+        _ => None,
+    };
+    let (first, rest) = line.split_once(' ')?;
+    if let Some(status) = status(first).filter(|_| rest.contains("::")) {
+        let id = rest.split_once(" - ").map_or(rest, |(id, _)| id);
+        return Some((id.trim().to_owned(), status));
+    }
+    if let Some((id, _)) = line
+        .split_once(" SUBFAIL")
+        .filter(|(id, _)| id.contains("::"))
+    {
+        return Some((id.to_owned(), Status::Failed));
+    }
+    // Names of parametrized tests may hold blanks: the word stands last, but for how far the run is.
+    let (said, _) = line
+        .rsplit_once(" [")
+        .filter(|(_, share)| share.ends_with("%]"))
+        .unwrap_or((line, ""));
+    let said = said.trim_end();
+    let said = said.strip_suffix(')').map_or(said, |_| {
+        // `SKIPPED (why)`, `XFAIL (why)`.
+        said.rsplit_once(" (").map_or(said, |(before, _)| before)
+    });
+    let (id, word) = said.rsplit_once(' ')?;
+    let status = status(word).filter(|_| id.contains("::"))?;
+    Some((id.trim().to_owned(), status))
+}
+
+/// The number right before each `word` of a line, added up.
+fn count_before(line: &str, word: &str) -> u64 {
+    let places = line.match_indices(word);
+    let counts = places.filter_map(|(place, _)| {
+        let digits = line[..place].rsplit(|character: char| !character.is_ascii_digit());
+        digits.into_iter().next()?.parse::<u64>().ok()
+    });
+    counts.fold(0, u64::saturating_add)
+}
+
+#[cfg(test)]
+#[path = "test_output_tests.rs"]
+mod tests;
