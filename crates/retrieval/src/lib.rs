@@ -2,7 +2,7 @@
 //!
 //! [`Table::read`] takes records as JSONL and [`Table::read_trec`] judgements and runs of TREC; a table gives `metrics.csv`, a
 //! [`Summary`] and what its owners answer for. Only numbers of a record are kept, so that memory follows the number of
-//! queries. docs/retrieval.md has every formula.
+//! queries. docs/checks.md has the formulas.
 
 mod best;
 mod blocks;

@@ -1,4 +1,4 @@
-//! `proctor export` and `proctor import`: trials in the formats of others, and theirs as events.
+//! `proctor export` and `proctor import`: trials as ATIF or OpenTelemetry, and ATIF as events.
 
 use std::fs;
 
