@@ -44,7 +44,7 @@ fn lines(sandbox: &Sandbox, name: &str) -> Vec<Value> {
 }
 
 #[test]
-fn the_example_of_the_page_on_judges_is_what_comes_out() {
+fn the_page_on_judges_shows_what_comes_out() {
     let sandbox = suite("");
     let ran = calibrated(&sandbox, &[]).expect_code(1);
     let (page, _) = ran.stdout.split_once("calibration: ").expect("the file");
@@ -59,10 +59,7 @@ fn the_example_of_the_page_on_judges_is_what_comes_out() {
 #[test]
 fn a_second_calibration_asks_nobody_and_finds_the_same() {
     let sandbox = suite(", max_attempts: 1");
-    let marked = format!(
-        "echo asked >> \"$HOME/asked\"\n{}",
-        block("### An example", "sh")
-    );
+    let marked = format!("echo asked >> \"$HOME/asked\"\n{JUDGE}");
     sandbox.script("judge.sh", &marked);
     let first = calibrated(&sandbox, &["--json"]).expect_code(1);
     let second = calibrated(&sandbox, &["--json"]).expect_code(1);
