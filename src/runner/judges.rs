@@ -41,7 +41,7 @@ pub(super) fn may_decide(suite: &Suite) -> Result<(), RunError> {
     for task in &suite.tasks {
         for check in questions(task) {
             let why = match &suite.judge {
-                None => Some("the config has no `judge`, see docs/judge.md".to_owned()),
+                None => Some("the config has no `judge`, see docs/checks.md".to_owned()),
                 Some(settings) => match standing((settings, &operator), &check) {
                     Ok(standing) => standing.objection(),
                     Err(error) => Some(error.to_string()),

@@ -201,7 +201,7 @@ async fn with_reference(
     } else {
         for (grader, tests) in Box::pin(untwinned(frame, (task, patch))).await? {
             validation.notes.push(format!(
-                "grader {grader}: no twin for {}: a hook in the test process can decide these (SETUP.md, Twins)",
+                "grader {grader}: no twin for {}: a hook in the test process can decide these (docs/tasks-and-grading.md, Twins)",
                 tests.join(", ")
             ));
         }
@@ -232,7 +232,7 @@ fn without_twin(task: &TaskSpec) -> Option<String> {
         .collect();
     (!numbers.is_empty()).then(|| {
         format!(
-            "no twin for grader {}: code that runs inside of its tests can decide the outcome (SETUP.md, Twins)",
+            "no twin for grader {}: code that runs inside of its tests can decide the outcome (docs/tasks-and-grading.md, Twins)",
             numbers.join(", ")
         )
     })

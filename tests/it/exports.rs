@@ -1,4 +1,4 @@
-//! Trials in the formats of others: through the built program, from the folder alone, and without secrets.
+//! Trials as ATIF and OpenTelemetry: through the built program, from the folder alone, and without secrets.
 
 use std::fs;
 

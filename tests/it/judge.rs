@@ -8,23 +8,21 @@ use crate::judged::hundred_labels;
 use crate::pages;
 use crate::sandbox::{Ran, Sandbox};
 
-/// A block of this language on the page, after this text.
-fn block(after: &str, language: &str) -> String {
-    pages::block("judge.md", &[after, &format!("```{language}\n")])
-}
+/// A judge in shell that lets every answer pass that holds `please`, and six answers with what people said of them.
+const JUDGE: &str = include_str!("../fixtures/judge/please.sh");
+const LABELS: &str = include_str!("../fixtures/judge/labels.csv");
 
-/// A suite with the judge of the page, and its labels.
+/// A suite with this judge, and its labels.
 fn suite(further: &str) -> Sandbox {
     let sandbox = Sandbox::new().agent("a", "command", "true");
-    sandbox.script("judge.sh", &block("### An example", "sh"));
+    sandbox.script("judge.sh", JUDGE);
     let program = sandbox.path("bin/judge.sh");
     let sandbox = sandbox.section(&format!(
         "judge: {{judges: [{{type: command, command: [sh, '{}']}}]{further}}}\n",
         program.display()
     ));
     sandbox.write();
-    let labels = block("with these labels:", "csv");
-    fs::write(sandbox.path("labels.csv"), labels).expect("the labels");
+    fs::write(sandbox.path("labels.csv"), LABELS).expect("the labels");
     sandbox
 }
 
@@ -46,11 +44,11 @@ fn lines(sandbox: &Sandbox, name: &str) -> Vec<Value> {
 }
 
 #[test]
-fn the_example_of_the_page_on_judges_is_what_comes_out() {
+fn the_page_on_judges_shows_what_comes_out() {
     let sandbox = suite("");
     let ran = calibrated(&sandbox, &[]).expect_code(1);
     let (page, _) = ran.stdout.split_once("calibration: ").expect("the file");
-    assert_eq!(page, block("gives", "text"));
+    assert_eq!(page, pages::block("checks.md", &["## Judges", "```text\n"]));
     let kept = lines(&sandbox, "judge_calibrations.jsonl");
     assert_eq!(kept.len(), 1);
     assert_eq!(kept[0]["labelled"], 6);
@@ -61,10 +59,7 @@ fn the_example_of_the_page_on_judges_is_what_comes_out() {
 #[test]
 fn a_second_calibration_asks_nobody_and_finds_the_same() {
     let sandbox = suite(", max_attempts: 1");
-    let marked = format!(
-        "echo asked >> \"$HOME/asked\"\n{}",
-        block("### An example", "sh")
-    );
+    let marked = format!("echo asked >> \"$HOME/asked\"\n{JUDGE}");
     sandbox.script("judge.sh", &marked);
     let first = calibrated(&sandbox, &["--json"]).expect_code(1);
     let second = calibrated(&sandbox, &["--json"]).expect_code(1);

@@ -61,6 +61,7 @@ mod published_run;
 mod reach;
 mod real_agents;
 mod rebuild;
+mod reference_pages;
 mod references;
 mod regrade;
 mod rehearsal;

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::pages;
 use crate::sandbox::{Ran, Sandbox};
 
 fn fixture(name: &str) -> String {
@@ -367,70 +366,57 @@ fn records_come_through_a_pipe_as_well() {
     assert!(output(&sandbox, "metrics.csv").contains("\nq,0.200000,"));
 }
 
-/// The first block of this language on the page.
-fn block(language: &str) -> String {
-    pages::block("retrieval.md", &[&format!("```{language}\n")])
-}
+/// Three iterations of two queries, and what they amount to.
+const QUERIES: &str = include_str!("../fixtures/retrieval/worked.jsonl");
+const METRICS: &str = include_str!("../fixtures/retrieval/worked.csv");
 
 #[test]
-fn the_example_of_the_page_gives_what_the_page_shows() {
-    let (sandbox, page) = (Sandbox::new(), pages::page("retrieval.md"));
-    measured(&sandbox, &block("jsonl"), &["--strict"]).expect_code(0);
-    assert_eq!(output(&sandbox, "metrics.csv"), block("csv"));
+fn an_example_worked_by_hand_gives_its_figures() {
+    let sandbox = Sandbox::new();
+    measured(&sandbox, QUERIES, &["--strict"]).expect_code(0);
+    assert_eq!(output(&sandbox, "metrics.csv"), METRICS);
     let summary = json_of(&output(&sandbox, "summary.json"));
-    let (_, told) = page
-        .split_once("and in `summary.json` ")
-        .expect("the figures");
-    let told = told.lines().next().expect("a line").trim_end_matches('.');
-    let mut compared = 0;
-    for one in told.split(", ") {
-        let (name, value) = one.rsplit_once(' ').expect("a figure");
-        let parts = ["quality", "operational", "privacy"];
-        let found = parts
-            .iter()
-            .find_map(|part| summary[part].get(name.trim_matches('`')));
-        let value: f64 = value.parse().expect("a number");
-        assert_eq!(found.and_then(Value::as_f64), Some(value), "{one}");
-        compared += 1;
+    for (part, name, value) in [
+        ("quality", "p@5", 0.3),
+        ("quality", "mrr@10", 0.75),
+        ("operational", "p50_ms", 170.0),
+        ("operational", "error_rate", 0.166_667),
+        ("privacy", "leak_rate", 0.083_333),
+    ] {
+        assert_eq!(summary[part][name].as_f64(), Some(value), "{name}");
     }
-    assert_eq!(compared, 5);
 }
 
 #[test]
-fn the_worked_figures_of_the_page_are_right() {
-    let (sandbox, page) = (Sandbox::new(), pages::page("retrieval.md"));
-    let mut checked = 0;
-    for row in page.lines() {
-        let cells: Vec<&str> = row.trim_matches(['|', ' ']).split(" | ").collect();
-        let [
-            figure @ ("P" | "Recall" | "NDCG" | "MRR"),
-            k,
-            returned,
-            expected,
-            value,
-        ] = cells[..]
-        else {
-            continue;
-        };
-        let ids = |cell: &str| cell.split(' ').map(str::to_owned).collect::<Vec<_>>();
+fn figures_worked_by_hand_are_right() {
+    let sandbox = Sandbox::new();
+    for (figure, returned, expected, value) in [
+        ("p@5", "a x b", "a b", 0.4),
+        ("recall@2", "a x b", "a b", 0.5),
+        ("ndcg@3", "a x b", "a b", 0.919_721),
+        ("ndcg@10", "x a", "a", 0.630_930),
+        ("mrr@10", "x y a", "a", 0.333_333),
+        ("p@3", "a a b", "a b", 0.666_667),
+        ("ndcg@2", "a a b", "a b", 0.613_147),
+    ] {
+        let ids = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
         let record =
             json!({"id": "q", "returned_ids": ids(returned), "expected_ids": ids(expected)});
+        let (_, k) = figure.split_once('@').expect("a cutoff");
         measured(&sandbox, &record.to_string(), &["--k", k]).expect_code(0);
         let at = &json_of(&output(&sandbox, "summary.json"))["extended"]["quality"]["at"];
-        let got = at[format!("{}@{k}", figure.to_lowercase())].as_f64();
-        assert_eq!(got, value.parse().ok(), "{row}");
-        checked += 1;
+        assert_eq!(at[figure].as_f64(), Some(value), "{figure} of {returned}");
     }
-    assert_eq!(checked, 7);
 }
 
 #[test]
-fn the_owners_of_the_page_can_be_used() {
+fn owners_are_held_to_their_targets() {
     let sandbox = Sandbox::new();
-    fs::write(sandbox.path("owners.yaml"), block("yaml")).expect("write the owners");
+    let owners = include_str!("../fixtures/retrieval/owners.yaml");
+    fs::write(sandbox.path("owners.yaml"), owners).expect("write the owners");
     let file = sandbox.path("owners.yaml");
     let words = ["--owners", file.to_str().expect("text")];
-    measured(&sandbox, &block("jsonl"), &words).expect_code(0);
+    measured(&sandbox, QUERIES, &words).expect_code(0);
     let told = json_of(&output(&sandbox, "ownership.json"));
     assert_eq!(told[0]["met"], true, "{told:#}");
     assert_eq!(told[5]["met"], false, "{told:#}");

@@ -192,32 +192,3 @@ fn each_outside_thing_has_one_door() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
-
-#[test]
-fn every_guarantee_names_tests_that_exist() {
-    let root = root();
-    let mut code = String::new();
-    for folder in ["src", "crates", "tests"] {
-        for path in rust_files(&root.join(folder)) {
-            code.push_str(&fs::read_to_string(path).expect("read a source file"));
-        }
-    }
-    let page = fs::read_to_string(root.join("docs/guarantees.md")).expect("read the guarantees");
-    let mut lines = 0;
-    for line in page.lines().filter(|line| line.starts_with("| ")) {
-        let tests = line.trim_end_matches([' ', '|']).rsplit(" | ").next();
-        let tests = tests.filter(|tests| *tests != "Tried by");
-        let Some(tests) = tests else { continue };
-        lines += 1;
-        for test in tests.split(',').map(|test| test.trim().trim_matches('`')) {
-            assert!(
-                code.contains(&format!("fn {test}(")),
-                "docs/guarantees.md names a test that does not exist: `{test}` in {line}"
-            );
-        }
-    }
-    assert!(
-        lines > 0,
-        "docs/guarantees.md has no lines that could be read"
-    );
-}

@@ -1,8 +1,13 @@
-//! Apple's tools behind typed calls: simulators, builds, result bundles, and who may use which device.
+//! Apple's tools behind typed calls: simulators, builds, result bundles, and who may use which
+//! device.
 //!
-//! Every call has a limit. A call that does not answer, dies, or ends with a fault that is not the work's (`fault.rs` has the table)
-//! gets one recovery (the service of the simulators is restarted, or a device is shut down, booted or erased) and is made once more; what
-//! fails then is a [`Trouble`] of the machine, never of the agent.
+//! Every call has a limit. A call that does not answer, dies, or fails by a fault that is not the
+//! work's gets one recovery: the simulator service is restarted, or a device is shut down, booted
+//! or erased. Then it is made once more. What still fails is a [`Trouble`] of the machine, never of
+//! the agent.
+//!
+//! This crate does not grade and knows no task. Start reading with [`Xcode`] and [`Lease`];
+//! `fault.rs` has the table of messages that decides whose fault an exit code is.
 
 mod app;
 mod call;

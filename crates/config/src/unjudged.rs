@@ -38,7 +38,7 @@ pub(super) fn unjudged(suite: &Suite, config: &At<'_>, tasks: &At<'_>) {
 fn say(at: &At<'_>) {
     at.error("asks a judge, and the config has no `judge`")
         .hint(
-            "say who judges under `judge` of the config, see docs/judge.md, or take the key away",
+            "say who judges under `judge` of the config, see docs/checks.md, or take the key away",
         );
 }
 

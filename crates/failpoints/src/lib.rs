@@ -4,6 +4,8 @@
 //! kills the process when it comes to this point for the second time, `journal.sync@2=eio` lets what follows fail there
 //! once (`enospc`, `erofs`; `panic` panics), and `journal.sync@2+=eio` from then on. Every point that is passed is added to the file that
 //! `PROCTOR_FAILPOINT_TRACE` names.
+//!
+//! It is no fault injection for users, and decides nothing. [`reach`] is all of it.
 
 #[cfg(not(debug_assertions))]
 mod inert {

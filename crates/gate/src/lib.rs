@@ -1,11 +1,13 @@
-//! The door of a network that leads to named hosts alone: a proxy outside of the jail, with its listening socket inside.
+//! The egress proxy of `network: provider`: it lets a trial reach named hosts only.
 //!
-//! An agent reaches it as it reaches any proxy (`HTTPS_PROXY` and the like): `CONNECT` for everything, and plain HTTP. Names are
-//! looked up out here, so nothing inside needs a name server. A host on the machine's own loopback is reached without a proxy:
-//! its port stands open inside as it does outside.
+//! Its listening socket lies inside of the jail, the proxy itself outside. An agent reaches it like
+//! any proxy (`HTTPS_PROXY` and the like): `CONNECT` for everything, and plain HTTP. Names are
+//! looked up outside, so nothing inside needs a name server. A host on the machine's own loopback
+//! is reached without a proxy: its port is open inside as it is outside. Connections, memory and
+//! remembered refusals are bounded.
 //!
-//! What is encrypted is not looked into: who may be asked is settled by name and port when a connection begins. Connections,
-//! memory and what is remembered of refusals are bounded.
+//! It does not look into TLS: name and port decide when a connection begins. It knows no agent and
+//! no jail. Start reading with [`EgressRules`], then `serve.rs`.
 
 mod head;
 mod pass;

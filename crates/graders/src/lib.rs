@@ -1,7 +1,10 @@
-//! Judging what a trial left.
+//! Graders of what a trial left.
 //!
-//! [`grade`] is total: a grader that fails, cannot judge, runs too long or panics is a verdict like any other. Graders look
-//! at files by [`proctor_workspace::survey`], never by git, and start programs by `supervise` only.
+//! [`grade`] is total: a grader that fails, cannot judge, runs too long or panics is a verdict like
+//! any other. Graders look at files by [`proctor_workspace::survey`], never by git.
+//!
+//! This crate does not build the tree that is graded (the trial does) and starts no process except
+//! through `supervise`. Start reading with [`grade`]; each grader has a file beside it.
 
 mod apple;
 mod baseline;

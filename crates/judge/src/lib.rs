@@ -1,9 +1,13 @@
-//! Who judges answers by a rubric: what is asked, of whom, at what cost, and how far to trust it.
+//! Judges of answers by a rubric: what is asked, of whom, at what cost, and how far to trust it.
 //!
-//! A judge is a model or a program. What it judges is data between marks that the data cannot forge; what it may answer is
-//! one strict JSON object that names the mark. Anything else is an error and tried again, never a verdict. Several replies
-//! count by their median, ties fail. Replies are recorded by the digest of the exact request, so that nothing is paid twice.
-//! No judge decides before it was measured against people ([`measure`]) unless the operator says so.
+//! A judge is a model or a program. What it judges stands between marks that the text cannot forge.
+//! The only reply is one strict JSON object that names the mark; anything else is asked for again,
+//! then it is an error and never a verdict. Several replies count by their median, and ties fail.
+//! Replies are recorded by the digest of the exact request, so nothing is paid twice. No judge
+//! decides before it was measured against people ([`measure`]), unless the config allows it.
+//!
+//! This crate knows no trial and no grader. Start reading with [`Judges`], then `prompt.rs` and
+//! `reply.rs`.
 
 mod attempt;
 mod bench;

@@ -1,4 +1,9 @@
-//! The three layers: what an answer, a path of tool calls and a bill must hold to. Specs and facts in, findings out; no I/O.
+//! Checks of an agent's answer, its path of tool calls and its budget: specs and facts in, findings
+//! out.
+//!
+//! This crate does no I/O: it reads no streams and no files, and asks no judge. Start reading with
+//! [`CorrectnessSpec`], [`PathSpec`] and [`CostSpec`], then [`Layers`], which puts their findings
+//! together.
 
 mod calls;
 mod command;

@@ -1,9 +1,11 @@
-//! What a trial amounts to: facts to numbers, the same at the end of a trial and at a rebuild.
+//! Measures of a trial: events in, numbers out, the same at the end of a trial and at a rebuild.
 //!
-//! Two sources know of a watched command: its shim (what ran, with what arguments) and the agent's own stream
-//! (what the agent says it ran). [`Tally`] counts a call that both saw once; the rule stands in `watched.rs`.
-//! Nothing here reads a clock or a file, but for what it set aside itself (`kept.rs`), and no input makes it fail or grow
-//! without bound.
+//! Two sources know of a watched command: its shim (what ran, with what arguments) and the agent's
+//! own stream (what the agent says it ran). [`Tally`] counts a call that both saw once; the rule is
+//! in `watched.rs`. No input makes it fail or grow without bound.
+//!
+//! This crate reads no agent's stream, no clock, and no file but what it set aside itself
+//! (`kept.rs`). Start reading with [`Tally`].
 
 mod calls;
 mod cost;

@@ -1,4 +1,8 @@
-//! What happened, as nouns: no I/O, no clock, no wire format.
+//! What happened in a trial, as plain types: events, ids, axes, usage, measures, verdicts and
+//! outcomes.
+//!
+//! This crate does no I/O, reads no clock and knows no wire format. Start reading with
+//! `outcome.rs`, what a trial amounts to, and `axes.rs`, the four questions about it.
 
 mod axes;
 mod command_call;

@@ -1,12 +1,16 @@
-//! What is kept: the run directory, its journal and every file name below it.
+//! The files of a run: its folder, its journal, and every file name below it.
 //!
-//! - The journal (`runs.jsonl`) is append-only: a row is one line, written in one call, synced before
-//!   [`Journal::append`] returns, and never rewritten. What can be derived lives in derived files, which
-//!   [`AtomicFile`] replaces as a whole.
-//! - Readers never trust what they read: a bad line is a [`RowProblem`] with its number, and reading goes on.
-//! - Paths in rows are relative to the run directory, so that it can be moved.
-//! - Folders are 0700 and files 0600; known secrets are replaced before anything is written ([`Redactor`]). What waits
-//!   for a trial's end (`metrics`) is not: it lies in a file without a name, outside of the run.
+//! - The journal (`runs.jsonl`) is append-only: a row is one line, written in one call and synced
+//!   before [`Journal::append`] returns, and never rewritten. What can be derived lives in derived
+//!   files, which [`AtomicFile`] replaces as a whole.
+//! - Readers never trust what they read: a bad line is a [`RowProblem`] with its number, and
+//!   reading goes on.
+//! - Paths in rows are relative to the run folder, so that it can be moved.
+//! - Folders are 0700 and files 0600. Known secrets are replaced before anything is written
+//!   ([`Redactor`]).
+//!
+//! This crate computes no figure, makes no report and prints nothing. Start reading with
+//! [`RunDir`], then [`Journal`] and [`Row`].
 
 mod app_left;
 mod appended;

@@ -1,9 +1,12 @@
-//! Rehearsals: agents that work against a script instead of a model, on loopback alone.
+//! A scripted model server: real agents work against a script instead of a model, on loopback only.
 //!
-//! [`Server`] speaks the four dialects in which agents ask models (Anthropic Messages, `OpenAI` Responses, `OpenAI` Chat
-//! Completions, Gemini), streaming and whole. What it answers is read from a [`Script`]; what it was asked and which token
-//! counts it told are kept, so that every number of a row can be compared with what was dictated. [`NameServer`] knows no
-//! name and counts who asked for which: in a network of loopback alone it tells where an agent wanted to go.
+//! [`Server`] speaks the four API dialects of agents (Anthropic Messages, `OpenAI` Responses,
+//! `OpenAI` Chat Completions, Gemini), streaming and whole. It answers from a [`Script`], and logs
+//! requests and reported token counts, so that every number of a row can be compared with the
+//! script. [`NameServer`] resolves no name and counts who asked for which: it shows where an agent
+//! wanted to go.
+//!
+//! This crate contacts no provider and starts no agent. Start reading with [`Script`].
 
 mod answer;
 mod anthropic;

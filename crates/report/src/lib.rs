@@ -1,4 +1,9 @@
-//! Telling a run: summaries, tables, and every file that can be made again from the journal.
+//! Summaries of a run: rows in, tables and figures out, and every file that can be made again from
+//! the journal.
+//!
+//! This crate starts no process (post-run reports come as text) and changes no row. Start reading
+//! with `rebuild.rs`, the two passes over the journal, and [`columns`], the table that CSV,
+//! Markdown and JSON share.
 
 mod attempts;
 mod backfill;

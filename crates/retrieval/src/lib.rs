@@ -1,8 +1,11 @@
-//! Retrieval, operational and privacy metrics: records of queries in, figures out, without a file or a clock.
+//! Retrieval, operational and privacy metrics: records of queries in, figures out.
 //!
-//! [`Table::read`] takes records as JSONL and [`Table::read_trec`] judgements and runs of TREC; a table gives `metrics.csv`, a
-//! [`Summary`] and what its owners answer for. Only numbers of a record are kept, so that memory follows the number of
-//! queries. docs/retrieval.md has every formula.
+//! [`Table::read`] takes records as JSONL, [`Table::read_trec`] judgements and runs of TREC. A
+//! table gives `metrics.csv`, a [`Summary`] and what its owners answer for. Only numbers of a
+//! record are kept, so memory follows the number of queries.
+//!
+//! This crate opens no file and reads no clock. Start reading with [`Table`]; `ranked.rs` has the
+//! formulas.
 
 mod best;
 mod blocks;

@@ -1,13 +1,15 @@
-//! The PATH overlay that sees every call of a watched command.
+//! PATH shims that log every call of a watched command.
 //!
-//! [`Overlay::install`] lays a folder with one small native program per watched command in front of `PATH`. Each of them runs
-//! the real tool, as if it had been called itself, and tells of the call when it has ended (`relay/main.rs`). On Linux it
-//! does so over a socket, where the kernel tells who speaks (`desk.rs`); elsewhere it appends a line to a file, as it does at
-//! level none where no socket can be made. [`Overlay::heard`] tells what came. The way to the log and the real tool are
-//! written into a file beside the shim, not into the environment, since agents start MCP servers with hardly any.
+//! [`Overlay::install`] lays a folder with one small native program per watched command in front of
+//! `PATH`. Each runs the real tool as if that had been called itself, and reports the call
+//! (`relay/main.rs`). On Linux it does so over a socket, where the kernel says which process speaks
+//! (`hub.rs`); elsewhere, and at level none where no socket can be made, it appends a line to a
+//! file. The way to the log and the real tool are in a file beside the shim, not in the environment,
+//! since agents start MCP servers with hardly any.
 //!
-//! What it cannot see: tools called by their absolute path or by a `PATH` set anew, so counts are a lower bound. Agents that
-//! run login shells, whose system-wide startup files set `PATH` anew, need [`Overlay::shell_startup`].
+//! It does not see tools that are called by their absolute path or by a `PATH` set anew, so counts
+//! are a lower bound. Agents that run login shells need [`Overlay::shell_startup`]. This crate counts
+//! nothing: that is `metrics`. Start reading with [`Overlay`], then `relay/main.rs`.
 
 #[cfg(target_os = "linux")]
 mod call_listener;

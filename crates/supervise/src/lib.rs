@@ -1,17 +1,21 @@
-//! How a child process ends: the only room that starts one.
+//! Starts, watches, contains and ends child processes: the only crate that starts one.
 //!
-//! [`run`] starts a program in a session of its own, hears what it says line by line, and stops it when a limit is
-//! reached, when it lingers after its last word, or when a person asks. It is total: whatever happens is a
-//! [`ChildEnding`]. Nothing that the child started outlives it, as far as the system lets a supervisor see:
+//! [`run`] starts a program in a session of its own, reads its output line by line, and stops it when
+//! a limit is reached, when it lingers after its last word, or when the run is cancelled. It is total:
+//! whatever happens is a [`ChildEnding`]. Nothing that the child started outlives it, as far as the
+//! system lets a supervisor see:
 //!
 //! 1. its process group gets INT, then TERM, then KILL, with a grace between them;
-//! 2. whatever else belongs to it gets KILL: members of its session, descendants, and orphans, which come to this
-//!    process (a child subreaper on Linux) and are known by the brand that each child hands down (`brand.rs`), or as a
-//!    backstop by the variable `PROCTOR_TRIAL`.
+//! 2. whatever else belongs to it gets KILL: members of its session, descendants, and orphans, which
+//!    come to this process (a child subreaper on Linux) and are known by the tag that each child
+//!    hands down (`process_tag.rs`), or as a backstop by the variable `PROCTOR_TRIAL`.
 //!
-//! What belongs to a trial and has no jail gets a supervisor of its own on Linux: orphans come to that, and it ends what is left
-//! when this process dies. On systems other than Linux the second step sees descendants and the process group only, and no jail can
-//! be had (`no_jail.rs` answers in the place of `jail`).
+//! What belongs to a trial and has no jail gets a supervisor of its own on Linux: orphans come to
+//! that, and it ends what is left when this process dies. On other systems the second step sees
+//! descendants and the process group only, and there is no jail (`no_jail.rs` answers in its place).
+//!
+//! This crate knows no agent and no trial, and does not interpret output. Start reading with [`run`]
+//! in `watch.rs`, then `jail/` and `sweep.rs`.
 
 mod activity;
 mod cancel;

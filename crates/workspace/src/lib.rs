@@ -1,8 +1,12 @@
-//! The tree that a trial works in, and the only room that knows git.
+//! The tree that a trial works in, and the only crate that knows git.
 //!
-//! `resolve` finds the one commit, `Template::build` reads it once, `Template::prepare` copies it for each trial (`make_ahead`
-//! does so while the trial before is wound up), and `Workspace::discard` moves it out of the way. What a trial left is looked
-//! at by `manifest`, never by git: settings, hooks and filters that an agent wrote would run as the harness.
+//! `resolve` finds the one commit, `Template::build` reads it once, `Template::prepare` copies it
+//! for each trial (`make_ahead` does so while the trial before is finished), and
+//! `Workspace::discard` moves it out of the way. What a trial left is looked at by `manifest`,
+//! never by git: settings, hooks and filters that an agent wrote would run as the harness.
+//!
+//! This crate grades nothing and starts no agent. Start reading with [`Template`] and
+//! [`Workspace`].
 
 mod base;
 mod beneath;

@@ -11,7 +11,7 @@ use proctor_record::BaselineKey;
 #[derive(Debug, Clone, Args)]
 #[command(help_template = TEMPLATE, subcommand_help_heading = "Commands", arg_required_else_help = true,
     disable_help_subcommand = true, after_help = "Examples:
-  proctor baseline save tasks.yaml runs/20260101-120000/trials/codex__shell__fix__0
+  proctor baseline save tasks.yaml runs/20261120_101500/trials/codex-shell-fix-trial-000
   proctor baseline diff codex/shell/fix v1 v2")]
 pub(in crate::cli) struct BaselineArgs {
     #[command(subcommand)]
@@ -21,7 +21,7 @@ pub(in crate::cli) struct BaselineArgs {
 /// The commands.
 #[derive(Debug, Clone, Subcommand)]
 pub(in crate::cli) enum BaselineCommand {
-    /// Keep a trace that passes its spec's layer 1 as the next version
+    /// Save a trace whose answer passes as the next version
     Save(SaveBaselineArgs),
     /// Compare two versions
     Diff(DiffBaselinesArgs),
@@ -42,7 +42,7 @@ pub(in crate::cli) struct StoreArgs {
 /// One baseline, and where it is.
 #[derive(Debug, Clone, Args)]
 pub(in crate::cli) struct WhoseArgs {
-    /// Whose
+    /// Whose baseline
     #[arg(value_name = "AGENT/SCENARIO/TASK")]
     pub(in crate::cli) key: BaselineKey,
 
@@ -54,34 +54,34 @@ pub(in crate::cli) struct WhoseArgs {
 #[derive(Debug, Clone, Args)]
 #[command(
     help_template = TEMPLATE,
-    after_help = "Exit code: 0 saved, 1 it does not pass, 2 it could not be judged or saved
+    after_help = "Exit code: 0 saved, 1 it does not pass, 2 it could not be checked or saved
 
 Examples:
-  proctor baseline save tasks.yaml runs/20260101-120000/trials/codex__shell__fix__0
+  proctor baseline save tasks.yaml runs/20261120_101500/trials/codex-shell-fix-trial-000
   proctor baseline save agentci_spec.yaml golden/rag-agent/v1.json --as rag/shell/answer"
 )]
 pub(in crate::cli) struct SaveBaselineArgs {
-    /// AgentCI's spec, a tasks file, or answer, path and budget alone
+    /// A tasks file, an AgentCI spec, or answer, path and budget alone
     #[arg(value_name = "SPEC", value_hint = ValueHint::FilePath)]
     pub(in crate::cli) spec: PathBuf,
 
-    /// A trial, events.jsonl, an ATIF trajectory, or a trace of AgentCI
+    /// A trial, events.jsonl, an ATIF trajectory, or an AgentCI trace
     #[arg(value_name = "TRACE", value_hint = ValueHint::AnyPath)]
     pub(in crate::cli) trace: PathBuf,
 
-    /// Whose baseline it is; trials tell it themselves
+    /// Whose baseline it is; a trial knows this itself
     #[arg(long = "as", value_name = "AGENT/SCENARIO/TASK")]
     pub(in crate::cli) key: Option<BaselineKey>,
 
-    /// The number of the version, which must not be there [the next one]
+    /// The number of the new version [default: the next one]
     #[arg(long, value_name = "N", value_parser = version)]
     pub(in crate::cli) version: Option<u64>,
 
-    /// Hold it to this query or task of the spec
+    /// Check it against this query or task of the spec
     #[arg(long, value_name = "TEXT")]
     pub(in crate::cli) query: Option<String>,
 
-    /// Keep it although it does not pass; that is recorded
+    /// Save it even if it does not pass; this is recorded
     #[arg(long)]
     pub(in crate::cli) force: bool,
 
@@ -104,11 +104,11 @@ pub(in crate::cli) struct DiffBaselinesArgs {
     #[command(flatten)]
     pub(in crate::cli) whose: WhoseArgs,
 
-    /// The version before
+    /// The older version
     #[arg(value_name = "FROM", value_parser = version)]
     pub(in crate::cli) from: u64,
 
-    /// The version after
+    /// The newer version
     #[arg(value_name = "TO", value_parser = version)]
     pub(in crate::cli) to: u64,
 }

@@ -10,8 +10,8 @@ use crate::cli::args::{ShowArgs, SuiteArgs, TEMPLATE};
 #[derive(Debug, Clone, Args)]
 #[command(
     after_help = "Examples:
-  proctor rebuild --run runs/20261120_101500               say what would change
-  proctor rebuild --run runs/20261120_101500 --in-place    write it",
+  proctor rebuild --run runs/20261120_101500               show what would change
+  proctor rebuild --run runs/20261120_101500 --in-place    write the files",
     help_template = TEMPLATE
 )]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
@@ -20,23 +20,23 @@ pub(in crate::cli) struct RebuildArgs {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(in crate::cli) run: PathBuf,
 
-    /// The suite [that of the run, else config.yaml]
+    /// The suite [default: the one of the run, else config.yaml]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(in crate::cli) config: Option<PathBuf>,
 
-    /// Write the files; without it only say what would change
+    /// Write the files; without it only show what would change
     #[arg(long)]
     pub(in crate::cli) in_place: bool,
 
-    /// Also make DIR, a folder to give away: rows and reports without paths, users and hosts
+    /// Also write rows and reports without paths, users and hosts to DIR, for others
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(in crate::cli) share: Option<PathBuf>,
 
-    /// Count tool errors again from the kept events
+    /// Count tool errors again from the recorded events
     #[arg(long)]
     pub(in crate::cli) backfill_errors: bool,
 
-    /// Let an agent write the tool-error report
+    /// Let an agent write the report on tool errors
     #[arg(long)]
     pub(in crate::cli) post_run_report: bool,
 
@@ -44,9 +44,9 @@ pub(in crate::cli) struct RebuildArgs {
     #[arg(long)]
     pub(in crate::cli) failure_analysis: bool,
 
-    /// The agent that writes [`suite.post_run_report_agent`]
+    /// The agent that writes reports
     #[arg(
-        help = "The agent that writes [suite.post_run_report_agent]",
+        help = "The agent that writes reports [default: suite.post_run_report_agent]",
         long,
         value_name = "ID"
     )]
@@ -82,7 +82,7 @@ pub(in crate::cli) struct EstimateArgs {
 /// Flags of `regrade`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    after_help = "Exit code: 0 nothing changed, 1 something did
+    after_help = "Exit code: 0 if no result changed, else 1
 
 Examples:
   proctor regrade --run runs/20261120_101500
@@ -105,7 +105,7 @@ pub(in crate::cli) struct RegradeArgs {
 /// Flags of `verify`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    after_help = "Exit code: 0 it is as it was written, 1 it is not
+    after_help = "Exit code: 0 if nothing was changed, else 1
 
 Examples:
   proctor verify --run runs/20261120_101500
@@ -135,7 +135,7 @@ pub(in crate::cli) struct InitArgs {
     #[arg(default_value = ".", value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(in crate::cli) dir: PathBuf,
 
-    /// Write over files that are there
+    /// Overwrite existing files
     #[arg(long)]
     pub(in crate::cli) force: bool,
 }
@@ -143,7 +143,7 @@ pub(in crate::cli) struct InitArgs {
 /// Flags of `doctor`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    after_help = "Exit code: 0 nothing needed is missing, 2 something is
+    after_help = "Exit code: 0 if nothing needed is missing, else 2
 
 Examples:
   proctor doctor
@@ -151,7 +151,7 @@ Examples:
     help_template = TEMPLATE
 )]
 pub(in crate::cli) struct DoctorArgs {
-    /// The suite whose needs count [config.yaml, if there]
+    /// The suite to check for [default: config.yaml, if it exists]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(in crate::cli) config: Option<PathBuf>,
 
@@ -167,7 +167,7 @@ pub(in crate::cli) struct DoctorArgs {
 /// Flags of `model-server`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    after_help = "With a COMMAND it ends with it, with its exit code; PROCTOR_MODEL_URL is where it answers.
+    after_help = "With a COMMAND, it serves until that ends, and exits with its code. PROCTOR_MODEL_URL is its address.
 
 Examples:
   proctor model-server --script script.yaml --port 8787
@@ -175,27 +175,27 @@ Examples:
     help_template = TEMPLATE
 )]
 pub(in crate::cli) struct ModelServerArgs {
-    /// What is answered (YAML)
+    /// The script of answers, in YAML
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(in crate::cli) script: PathBuf,
 
-    /// The port on 127.0.0.1; 0 takes a free one
+    /// The port on 127.0.0.1; 0 picks a free one
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(in crate::cli) port: u16,
 
-    /// Keep every request there, a line of JSON each
+    /// Log every request to this file, as JSON lines
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(in crate::cli) requests: Option<PathBuf>,
 
-    /// Run the command in a network of loopback alone, and say which names and addresses it asked for
+    /// Give the command loopback only, and report which names it tried to resolve
     #[arg(long, requires = "command")]
     pub(in crate::cli) alone: bool,
 
-    /// Keep those there, as JSON
+    /// Write these names to a file, as JSON
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "alone")]
     pub(in crate::cli) names: Option<PathBuf>,
 
-    /// What runs while it answers
+    /// The command to run
     #[arg(value_name = "COMMAND", last = true)]
     pub(in crate::cli) command: Vec<std::ffi::OsString>,
 }
@@ -236,15 +236,15 @@ pub(in crate::cli) struct CassetteArgs {
     #[arg(value_name = "TRIAL_DIR", value_hint = ValueHint::DirPath)]
     pub(in crate::cli) trial_dir: PathBuf,
 
-    /// Where to write [standard output]
+    /// Where to write [default: standard output]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(in crate::cli) out: Option<PathBuf>,
 
-    /// A word about it, kept in its header
+    /// A note for its header
     #[arg(long, value_name = "TEXT")]
     pub(in crate::cli) note: Option<String>,
 
-    /// Write over a file that is there
+    /// Overwrite an existing file
     #[arg(long)]
     pub(in crate::cli) force: bool,
 }
@@ -272,11 +272,11 @@ pub(in crate::cli) struct CompletionsArgs {
     help_template = TEMPLATE
 )]
 pub(in crate::cli) struct ReplayArgs {
-    /// The cassette
+    /// The recording
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(in crate::cli) cassette: PathBuf,
 
-    /// Recorded times are multiplied by this
+    /// Multiply recorded times by this
     #[arg(long, value_name = "X", default_value_t = 1.0)]
     pub(in crate::cli) pace: f64,
 
@@ -326,9 +326,9 @@ pub(in crate::cli) struct GoBetweenArgs {
 /// A format of others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum ExportFormat {
-    /// Agent Trajectory Interchange Format, as Harbor reads it
+    /// Agent Trajectory Interchange Format, for Harbor
     Atif,
-    /// OpenTelemetry spans of the conventions for generative AI, as OTLP/JSON
+    /// OpenTelemetry spans, as OTLP/JSON
     Otel,
 }
 
@@ -345,15 +345,15 @@ pub(in crate::cli) struct ExportArgs {
     #[arg(value_name = "FORMAT")]
     pub(in crate::cli) format: ExportFormat,
 
-    /// The folder of a trial, or of a run for all of its trials
+    /// A trial, or a run for all of its trials
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(in crate::cli) dir: PathBuf,
 
-    /// Write a file per trial here, instead of a line per trial to standard output
+    /// Write a file per trial to DIR, instead of a line per trial to standard output
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(in crate::cli) output: Option<PathBuf>,
 
-    /// Put prompts, words, arguments and outputs into spans
+    /// Include prompts, messages, arguments and outputs in spans
     #[arg(long)]
     pub(in crate::cli) content: bool,
 }

@@ -21,16 +21,16 @@ pub(in crate::cli) struct JudgeArgs {
 /// The commands.
 #[derive(Debug, Clone, Subcommand)]
 pub(in crate::cli) enum JudgeCommand {
-    /// Measure the judges of a suite against what people said, and keep what was found
+    /// Measure judges against human labels, and save the calibration
     Calibrate(CalibrateArgs),
 }
 
 /// Flags of `judge calibrate`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    after_help = "LABELS are JSON lines or CSV: item, answer, human (1 to 5, pass or fail); task and facts too if there are
-such. Every answer is judged, and judged again to see which verdicts flip. Replies are recorded.
-Exit code: 0 done, and the judges may decide; 1 done, and they may not; 2 no verdict on some answer
+    after_help = "LABELS are JSON lines or CSV with item, answer, human (1 to 5, pass or fail), and optionally task and
+facts. Every answer is judged twice, to count verdicts that flip. Replies are recorded.
+Exit code: 0 the judges may decide, 1 they may not, 2 some answer got no verdict
 
 Examples:
   proctor judge calibrate labels.jsonl --task be_polite
@@ -39,15 +39,15 @@ Examples:
     group = ArgGroup::new("by").required(true)
 )]
 pub(in crate::cli) struct CalibrateArgs {
-    /// What people said
+    /// The human labels
     #[arg(value_name = "LABELS", value_hint = ValueHint::FilePath)]
     pub(in crate::cli) labels: PathBuf,
 
-    /// The config whose `judge` is measured [config.yaml]
+    /// The config with the judges [default: config.yaml]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(in crate::cli) config: Option<PathBuf>,
 
-    /// The rule that answers are judged by
+    /// The rule to judge by
     #[arg(long, value_name = "TEXT", group = "by")]
     pub(in crate::cli) rule: Option<String>,
 
@@ -55,27 +55,27 @@ pub(in crate::cli) struct CalibrateArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, group = "by")]
     pub(in crate::cli) rule_file: Option<PathBuf>,
 
-    /// The task whose rubric is meant, with its threshold
+    /// The task whose rubric and threshold to use
     #[arg(long, value_name = "ID", group = "by")]
     pub(in crate::cli) task: Option<String>,
 
-    /// The tasks [tasks.yaml beside the config]
+    /// The tasks [default: tasks.yaml beside the config]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "task")]
     pub(in crate::cli) tasks: Option<PathBuf>,
 
-    /// What is demanded, from 0 to 1 [0.5]
+    /// The threshold, from 0 to 1 [default: 0.5]
     #[arg(long, value_name = "T", conflicts_with = "task")]
     pub(in crate::cli) threshold: Option<f64>,
 
-    /// Which check
+    /// The kind of check
     #[arg(long, value_name = "CHECK", value_enum, default_value_t = CheckArg::LlmJudge)]
     pub(in crate::cli) check: CheckArg,
 
-    /// Judge every answer once, and learn nothing of flips
+    /// Judge every answer once; do not count flips
     #[arg(long)]
     pub(in crate::cli) no_retest: bool,
 
-    /// How many answers are judged at once
+    /// How many answers to judge at once
     #[arg(long, value_name = "N", default_value = "4")]
     pub(in crate::cli) jobs: NonZeroUsize,
 

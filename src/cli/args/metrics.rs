@@ -10,7 +10,7 @@ use crate::cli::args::TEMPLATE;
 /// Flags of `metrics`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    after_help = "Exit code: 0 done, 1 not repeatable with --strict, 2 the input cannot be used; nothing is written then
+    after_help = "Exit code: 0 done, 1 not repeatable (with --strict), 2 the input cannot be used; nothing is written
 
 Examples:
   proctor metrics --qrels topics.qrels --run bm25.run --out bm25
@@ -19,15 +19,15 @@ Examples:
     group = ArgGroup::new("what").required(true)
 )]
 pub(in crate::cli) struct MetricsArgs {
-    /// Records, a line of JSON each; - for standard input
+    /// Records as JSON lines; - for standard input
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, group = "what")]
     pub(in crate::cli) input: Option<PathBuf>,
 
-    /// Judgements of TREC
+    /// TREC relevance judgements
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, group = "what", requires = "run")]
     pub(in crate::cli) qrels: Option<PathBuf>,
 
-    /// A run of TREC
+    /// A TREC run
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "qrels")]
     pub(in crate::cli) run: Option<PathBuf>,
 
@@ -35,15 +35,15 @@ pub(in crate::cli) struct MetricsArgs {
     #[arg(long, value_names = ["DIR", "DIR"], num_args = 2, value_hint = ValueHint::AnyPath, group = "what")]
     pub(in crate::cli) compare: Vec<PathBuf>,
 
-    /// Where metrics.csv and summary.json go
+    /// Where to write metrics.csv and summary.json
     #[arg(long, value_name = "DIR", default_value = "out", value_hint = ValueHint::DirPath, conflicts_with = "compare")]
     pub(in crate::cli) out: PathBuf,
 
-    /// Fail where the measurement cannot be repeated
+    /// Fail if the measurement cannot be repeated
     #[arg(long, conflicts_with = "compare")]
     pub(in crate::cli) strict: bool,
 
-    /// Further cutoffs beside 5 and 10, for the summary
+    /// Further cutoffs for the summary, besides 5 and 10
     #[arg(
         long,
         value_name = "K",
@@ -52,16 +52,16 @@ pub(in crate::cli) struct MetricsArgs {
     )]
     pub(in crate::cli) k: Vec<NonZeroU32>,
 
-    /// The order of equal scores [trec for --run, else input]
+    /// The order of equal scores [default: trec for --run, else input]
     #[arg(
-        help = "The order of equal scores [trec for --run, else input]",
+        help = "The order of equal scores [default: trec for --run, else input]",
         long,
         value_name = "ORDER",
         conflicts_with = "compare"
     )]
     pub(in crate::cli) ties: Option<TiesArg>,
 
-    /// Also write ownership.json, by the owners and targets of FILE or those that are shipped
+    /// Also write ownership.json, with owners and targets from FILE or the defaults
     #[arg(long, value_name = "FILE", num_args = 0..=1, value_hint = ValueHint::FilePath, conflicts_with = "compare")]
     #[expect(clippy::option_option, reason = "absent, without a file, with one")]
     pub(in crate::cli) owners: Option<Option<PathBuf>>,

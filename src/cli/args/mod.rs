@@ -28,15 +28,15 @@ pub(super) const TEMPLATE: &str = "{about}\n\n{usage-heading} {usage}\n\n{all-ar
 const EXAMPLES: &str =
     "Exit code: 0 done, 1 trials or checks failed, 2 cannot run, 3 disk full, 130 cancelled
 Examples:
-  proctor run                     run the suite of this folder, else the demo
-  proctor init && proctor doctor  write a suite, see what it misses";
+  proctor run                     run the suite in this folder, else the demo
+  proctor init && proctor doctor  create a suite, check what is missing";
 
 /// The whole command line.
 #[derive(Debug, Parser)]
 #[command(
     name = "proctor",
     version,
-    about = "Measure coding agents: agent x scenario x task x trial, in real workspaces.",
+    about = "Measure coding agents on your own tasks",
     after_help = EXAMPLES,
     help_template = TEMPLATE,
     max_term_width = 100,
@@ -53,46 +53,46 @@ pub(super) struct Args {
 /// The commands, in the order of the help.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Run a suite, or finish an interrupted run
+    /// Run a suite, or resume an interrupted run
     Run(Box<RunArgs>),
-    /// Prove tasks: the reference patch of each must pass its graders
+    /// Check that each task's reference patch passes its graders
     Validate(ValidateArgs),
-    /// Make the reports of a run again from its journal
+    /// Regenerate the reports of a run
     Rebuild(RebuildArgs),
-    /// Grade a run again with today's graders, without any agent
+    /// Grade a finished run again with the current graders
     Regrade(RegradeArgs),
-    /// Say what more trials would cost, from a run that is there
+    /// Estimate the time and cost of more trials
     Estimate(EstimateArgs),
 
-    /// Check that a run is as it was written
+    /// Check that nobody changed the files of a run
     Verify(VerifyArgs),
-    /// Tell trials in the formats of others
+    /// Export trials as ATIF or OpenTelemetry
     Export(ExportArgs),
-    /// Hold recorded traces to a spec: answer, path and budget
+    /// Check recorded traces: answer, tool calls and budget
     Check(CheckArgs),
-    /// Keep traces that later ones are compared with, in versions
+    /// Manage the traces that later ones are compared with
     Baseline(Box<BaselineArgs>),
-    /// Figures of rankings, requests and leaks from records, or of a TREC run
+    /// Measure rankings, requests and leaks from records or TREC runs
     Metrics(Box<MetricsArgs>),
-    /// Measure judges of answers against what people said
+    /// Calibrate judges of answers against human labels
     Judge(JudgeArgs),
-    /// Write a suite to start from, for the agents found on PATH
+    /// Create a suite for the agents on your PATH
     Init(InitArgs),
-    /// Say what this machine has and what is missing for what
+    /// Check what this machine has, and what is missing
     Doctor(DoctorArgs),
-    /// Answer agents from a script instead of a model, to rehearse a suite without paying
+    /// Answer agents from a script instead of a model
     #[command(hide = true)]
     ModelServer(ModelServerArgs),
     /// Print the JSON Schema of config.yaml or tasks.yaml
     Schema(SchemaArgs),
-    /// Turn a finished trial into a cassette for a replay agent
+    /// Turn a finished trial into a recording for a replay agent
     Cassette(CassetteArgs),
-    /// Print completions for a shell
+    /// Print shell completions
     Completions(CompletionsArgs),
-    /// Play a cassette as an agent would work
+    /// Play a recording as an agent
     #[command(hide = true)]
     ReplayCassette(ReplayArgs),
-    /// Stand before an MCP server and note what it tells
+    /// Pass everything on to an MCP server, and log its tools
     #[command(hide = true)]
     McpGoBetween(GoBetweenArgs),
 }

@@ -22,23 +22,23 @@ Examples:
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "What to run")]
 pub(in crate::cli) struct SuiteArgs {
-    /// The suite [config.yaml, else the built-in demo]
+    /// The suite [default: config.yaml, else the demo]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(in crate::cli) config: Option<PathBuf>,
 
-    /// The tasks [tasks.yaml beside the suite]
+    /// The tasks [default: tasks.yaml beside the suite]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(in crate::cli) tasks: Option<PathBuf>,
 
-    /// Only these tasks
+    /// Run only these tasks
     #[arg(long, value_name = "ID", num_args = 1..)]
     pub(in crate::cli) task_ids: Vec<String>,
 
-    /// Only these agents
+    /// Run only these agents
     #[arg(long, value_name = "ID", num_args = 1..)]
     pub(in crate::cli) agents: Vec<String>,
 
-    /// Only these scenarios
+    /// Run only these scenarios
     #[arg(long, value_name = "ID", num_args = 1..)]
     pub(in crate::cli) scenarios: Vec<String>,
 }
@@ -59,11 +59,11 @@ impl SuiteArgs {
 #[command(next_help_heading = "What to show")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(in crate::cli) struct ShowArgs {
-    /// Also show what the agents say
+    /// Also show the output of agents
     #[arg(long, conflicts_with = "quiet")]
     pub(in crate::cli) stream: bool,
 
-    /// Show results only, no progress
+    /// Show results and warnings only
     #[arg(long, short)]
     pub(in crate::cli) quiet: bool,
 
@@ -71,11 +71,11 @@ pub(in crate::cli) struct ShowArgs {
     #[arg(long)]
     pub(in crate::cli) json: bool,
 
-    /// No colours
+    /// Do not use colours
     #[arg(long)]
     pub(in crate::cli) no_color: bool,
 
-    /// Print this help
+    /// Print help
     #[arg(long, short, action = ArgAction::Help)]
     help: Option<bool>,
 }
@@ -93,54 +93,54 @@ pub(in crate::cli) struct RunArgs {
     pub(in crate::cli) suite: SuiteArgs,
 
     /// Trials per cell [`suite.trials_per_cell`]
-    #[arg(help = "Trials per cell [suite.trials_per_cell]", long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(help = "Trials per cell [default: suite.trials_per_cell]", long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(in crate::cli) trials: Option<u32>,
 
-    /// Finish the run in this folder: what is missing of its plan
+    /// Resume this run: run what is missing from its plan
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "How to run")]
     pub(in crate::cli) resume: Option<PathBuf>,
 
-    /// With --resume: widen the plan by --trials or further ids
+    /// With --resume: extend the plan by --trials or ids
     #[arg(long, requires = "resume", help_heading = "How to run")]
     pub(in crate::cli) extend: bool,
 
-    /// With --resume: go on although inputs changed
+    /// With --resume: accept that inputs changed
     #[arg(long, requires = "resume", help_heading = "How to run")]
     pub(in crate::cli) accept_drift: bool,
 
-    /// With --resume: count unknown costs as nothing
+    /// With --resume: count unknown costs as 0
     #[arg(long, requires = "resume", help_heading = "How to run")]
     pub(in crate::cli) accept_unknown_cost: bool,
 
-    /// Trials at once; changes timings [suite.jobs]
+    /// Trials at once; disturbs times [default: suite.jobs]
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000), help_heading = "How to run")]
     pub(in crate::cli) jobs: Option<u32>,
 
-    /// Spend at most this [`suite.limits.max_cost_usd`]
-    #[arg(help = "Spend at most this [suite.limits.max_cost_usd]", long, value_name = "USD", value_parser = dollars, help_heading = "How to run")]
+    /// Budget of the run [default: `suite.limits.max_cost_usd`]
+    #[arg(help = "Budget of the run [default: suite.limits.max_cost_usd]", long, value_name = "USD", value_parser = dollars, help_heading = "How to run")]
     pub(in crate::cli) max_cost_usd: Option<f64>,
 
-    /// Stop a trial at this cost [`suite.limits.max_trial_cost_usd`]
-    #[arg(help = "Stop a trial at this [suite.limits.max_trial_cost_usd]", long, value_name = "USD", value_parser = dollars, help_heading = "How to run")]
+    /// Budget of each trial [default: `suite.limits.max_trial_cost_usd`]
+    #[arg(help = "Budget of each trial [default: suite.limits.max_trial_cost_usd]", long, value_name = "USD", value_parser = dollars, help_heading = "How to run")]
     pub(in crate::cli) max_trial_cost_usd: Option<f64>,
 
-    /// Check the reference patches first
+    /// Check reference patches first
     #[arg(long, help_heading = "How to run")]
     pub(in crate::cli) validate_tasks: bool,
 
-    /// Check the reference patches and stop
+    /// Check reference patches and stop
     #[arg(long, help_heading = "How to run")]
     pub(in crate::cli) validate_tasks_only: bool,
 
-    /// Print the plan and all commands, run nothing
+    /// Print the plan and all commands; run nothing
     #[arg(long, help_heading = "How to run")]
     pub(in crate::cli) dry_run: bool,
 
-    /// Run a suite that came from elsewhere without a question
+    /// Do not ask before running a suite from elsewhere
     #[arg(long, help_heading = "How to run")]
     pub(in crate::cli) trust: bool,
 
-    /// Exit with 1 when a trial did not pass; stop an agent that changes
+    /// Exit with 1 if a trial fails; stop an agent that changes
     #[arg(long, help_heading = "How to run")]
     pub(in crate::cli) strict: bool,
 
@@ -172,16 +172,16 @@ pub(in crate::cli) struct ValidateArgs {
     #[command(flatten)]
     pub(in crate::cli) suite: SuiteArgs,
 
-    /// Grade each reference patch N times; it must pass each time
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000), help_heading = "How much to prove")]
+    /// Grade each reference patch N times
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000), help_heading = "What to check")]
     pub(in crate::cli) repeats: u32,
 
-    /// Also try five cheats, such as forged output and a runner hook: none may pass
-    #[arg(long, help_heading = "How much to prove")]
+    /// Also play five cheats, such as forged output; none may pass
+    #[arg(long, help_heading = "What to check")]
     pub(in crate::cli) cheats: bool,
 
-    /// Propose a twin for each hidden test that has none: each edit is tried, and YAML is printed
-    #[arg(long, help_heading = "How much to prove")]
+    /// Propose twins for hidden tests that have none, as YAML
+    #[arg(long, help_heading = "What to check")]
     pub(in crate::cli) make_twins: bool,
 
     #[command(flatten)]

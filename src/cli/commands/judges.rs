@@ -34,7 +34,7 @@ pub(super) fn settings(config: Option<&Path>) -> Outcome<JudgeSettings> {
     suite.judge.ok_or_else(|| {
         let path = sanitize_line(&config.display().to_string());
         let what = format!("{path}: judge: is missing");
-        Failure::new(Kind::Config, what).hint("docs/judge.md tells what it may hold")
+        Failure::new(Kind::Config, what).hint("docs/checks.md (Judges) says how to configure it")
     })
 }
 

@@ -3,7 +3,7 @@
 mod facts;
 mod further;
 mod laws;
-mod page;
+mod worked;
 
 use std::path::PathBuf;
 
