@@ -69,6 +69,7 @@ fn comes_to(agent: &str, expected: &[&Expected]) {
 }
 
 #[test]
+#[ignore = "it starts agents for a minute: .ci/far runs it"]
 fn copilot_comes_to_what_the_script_says() {
     let left_out = ["background", "http429", "http500", "cut"];
     let all = EXPECTED.iter();
@@ -77,6 +78,7 @@ fn copilot_comes_to_what_the_script_says() {
 }
 
 #[test]
+#[ignore = "it starts agents for a minute: .ci/far runs it"]
 fn opencode_comes_to_what_the_script_says() {
     let tasks = ["shell", "edit", "mcpfail", "http401"];
     let all = EXPECTED.iter();
@@ -90,6 +92,7 @@ fn opencode_comes_to_what_the_script_says() {
 }
 
 #[test]
+#[ignore = "it starts agents for a minute: .ci/far runs it"]
 fn a_server_that_does_not_start_is_told_whatever_agent_goes_on_without_it() {
     const AGENTS: [&str; 5] = ["claude", "codex", "gemini", "copilot", "opencode"];
     let Some(tools) = Tools::find() else { return };
@@ -177,6 +180,7 @@ fn what_a_dead_launcher_leaves_running_is_stopped_and_told() {
 
 /// It reads settings in more places than anybody knows who is not opencode.
 #[test]
+#[ignore = "it starts agents for a minute: .ci/far runs it"]
 fn the_real_opencode_tells_settings_that_no_scenario_asks_for_before_it_works() {
     let Some(tools) = Tools::find() else { return };
     // An agent each, in a file of its own.
@@ -232,6 +236,7 @@ fn the_real_opencode_tells_settings_that_no_scenario_asks_for_before_it_works() 
 
 /// A plugin can give the model tools that no scenario names.
 #[test]
+#[ignore = "it starts agents for a minute: .ci/far runs it"]
 fn a_plugin_of_the_project_runs_in_opencode_only_where_the_suite_lets_it() {
     let Some(tools) = Tools::find() else { return };
     for (let_in, runs) in [("", false), ("env: {OPENCODE_PURE: '0'}", true)] {
