@@ -6,6 +6,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::{env, fs};
 
+use proctor_model::{Infra, ReasonKind};
+
 use crate::sandbox::Sandbox;
 
 /// Holds a page of `docs/reference` to this text, or writes it.
@@ -63,9 +65,26 @@ fn the_page_of_columns_has_each_column_with_its_comment() {
                 .next()
         },
     );
+    let infra = documented(
+        include_str!("../../crates/model/src/axes.rs"),
+        "pub enum Infra {",
+        |line| line.strip_suffix(','),
+    );
+    let words = Infra::ALL.iter().map(|infra| infra.as_str().to_owned());
+    let infra: Vec<_> = words
+        .zip(infra.into_iter().map(|(_, meaning)| meaning))
+        .collect();
+    assert_eq!(infra.len(), Infra::ALL.len());
+    let reasons = documented(
+        include_str!("../../crates/model/src/reason.rs"),
+        "\nkinds! {",
+        |line| line.split('"').nth(1),
+    );
+    let of_code = ReasonKind::ALL.iter().map(|kind| kind.as_str());
     let names = |columns: &[(String, String)]| -> Vec<String> {
         columns.iter().map(|(name, _)| name.clone()).collect()
     };
+    assert_eq!(names(&reasons), of_code.collect::<Vec<_>>());
     assert_eq!(names(&rows), proctor_record::COLUMNS);
     let of_code = proctor_report::columns().iter().map(|column| column.name);
     assert_eq!(names(&summary), of_code.collect::<Vec<_>>());
@@ -80,6 +99,14 @@ The keys of a row in `runs.jsonl`, and the columns of `runs.csv`. The last colum
 `superseded`: `True` where a later attempt stands for the trial.
 
 {}
+### Values of `infra`
+
+{}
+### Reasons in `integrity`
+
+A reason that breaks a rule makes a row `violated`, any other `suspect`. The first five break a rule.
+
+{}
 ## Summaries
 
 The columns of `summary.csv`, one row for each {{agent, scenario, task}}. Means, times and costs leave
@@ -87,6 +114,8 @@ out trials that something other than the agent decided.
 
 {}",
         table(&rows),
+        table(&infra),
+        table(&reasons),
         table(&summary)
     );
     hold("columns.md", &page);
@@ -119,7 +148,7 @@ fn table(columns: &[(String, String)]) -> String {
         .iter()
         .map(|(name, meaning)| format!("| `{name}` | {meaning} |\n"));
     format!(
-        "| column | meaning |\n|---|---|\n{}",
+        "| name | meaning |\n|---|---|\n{}",
         rows.collect::<String>()
     )
 }

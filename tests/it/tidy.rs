@@ -192,3 +192,36 @@ fn each_outside_thing_has_one_door() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// Pages are read from top to bottom by people who do not have the code in mind; a path that leads nowhere ends that.
+#[test]
+fn files_that_pages_name_exist() {
+    let mut pages: Vec<PathBuf> = ["README.md", "SETUP.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+        .map(|name| root().join(name))
+        .into();
+    let docs = fs::read_dir(root().join("docs")).expect("read the pages");
+    pages.extend(docs.map(|entry| entry.expect("read a folder entry").path()));
+    let mut wrong = Vec::new();
+    for page in pages.iter().filter(|path| path.extension().is_some()) {
+        let text = fs::read_to_string(page).expect("read a page");
+        let folder = page.parent().expect("a folder");
+        let linked = text.split("](").skip(1);
+        let linked = linked.filter_map(|rest| rest.split(['#', ')']).next());
+        let linked = linked.filter(|link| !link.is_empty() && !link.contains("://"));
+        let linked = linked.map(|link| folder.join(link));
+        let named = text.split('`').skip(1).step_by(2);
+        let named = named.filter(|word| {
+            let is_path = ["crates/", "src/", "tests/", "docs/"].iter();
+            is_path.clone().any(|begin| word.starts_with(begin))
+                && !word.contains(['<', '{', '*', ' '])
+        });
+        let named = named.map(|word| root().join(word));
+        wrong.extend(
+            linked
+                .chain(named)
+                .filter(|path| !path.exists())
+                .map(|path| format!("{}: {}", page.display(), path.display())),
+        );
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

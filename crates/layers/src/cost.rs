@@ -118,7 +118,7 @@ impl Limit {
         };
         let holds = actual <= most;
         if holds && self.may_be_more {
-            let why = format!("at least {actual}: more was spent than was told");
+            let why = format!("at least {actual}: more was spent than is known");
             findings.skip(check, why);
             return;
         }

@@ -322,7 +322,7 @@ fn handed_off(spec: &PathSpec, handoffs: Option<&Handoffs>, findings: &mut Findi
     ];
     let Some(handoffs) = handoffs else {
         for (check, _) in asked.into_iter().filter(|(_, asked)| *asked) {
-            findings.skip(check, "the trace tells of no handoffs");
+            findings.skip(check, "the trace records no handoffs");
         }
         return;
     };

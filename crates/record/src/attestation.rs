@@ -41,7 +41,7 @@ pub struct Attestation {
     pub workspace_files: BTreeMap<String, String>,
     /// Names of the agent's environment variables.
     pub env_names: BTreeSet<String>,
-    /// Why the agent did not tell the settings that it goes by, where it was asked and did not.
+    /// Why the agent did not report its settings, where it was asked and did not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settings_untold: Option<String>,
 }
@@ -130,7 +130,7 @@ impl Attestation {
         }));
         unmet.extend(self.settings_untold.iter().map(|why| Difference {
             flag: "settings_untold",
-            text: format!("the agent did not tell the settings that it goes by: {why}"),
+            text: format!("the agent did not report its settings: {why}"),
         }));
         unmet
     }

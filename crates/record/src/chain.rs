@@ -111,7 +111,7 @@ pub fn verify(run: &RunDir, noted: Noted<'_>) -> Result<Verified, RecordError> {
     verified.problems.extend(run.strangers_among_trials());
     for run_id in sealed {
         verified.problems.push(format!(
-            "trials/{run_id}: its files are sealed, but no row tells of it: the row was removed, or the harness died before it was written (then `run --resume` writes it)"
+            "trials/{run_id}: its files are sealed, but it has no row: the row was removed, or the harness died before it was written (then `run --resume` writes it)"
         ));
     }
     Ok(verified)

@@ -74,7 +74,7 @@ pub struct Row {
     /// What caches saved: cold-equivalent less billed.
     #[serde(deserialize_with = "usd")]
     pub cache_savings_usd: Option<f64>,
-    /// Share of cached reads among all input tokens.
+    /// Cached reads / (cached reads + uncached input).
     pub cache_read_rate: Option<f64>,
     /// Mean cost of the do-nothing trials of the same {agent, scenario}. In `runs.csv` only.
     #[serde(deserialize_with = "usd")]

@@ -338,7 +338,7 @@ mod tests {
             "cost: >=$1.00 (>=$0.8000 to >=$1.20)",
             ">=$0.3750",
             " $0.1250",
-            "1 row of the past run cost more than anybody told (`cost_is_lower_bound`), so that more trials cost more than this",
+            "1 row of the past run cost more than is known (`cost_is_lower_bound`), so more trials cost more than this",
         ] {
             assert!(text.contains(told), "{told}: {text}");
         }

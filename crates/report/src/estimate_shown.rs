@@ -69,7 +69,7 @@ impl Estimate {
         if self.cost_lower_bounds > 0 {
             let _infallible = writeln!(
                 text,
-                "{} of the past run cost more than anybody told (`cost_is_lower_bound`), so that more trials cost more than this",
+                "{} of the past run cost more than is known (`cost_is_lower_bound`), so more trials cost more than this",
                 counted(self.cost_lower_bounds, "row")
             );
         }

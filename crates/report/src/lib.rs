@@ -2,7 +2,7 @@
 //! the journal.
 //!
 //! This crate starts no process (post-run reports come as text) and changes no row. Start reading
-//! with `rebuild.rs`, the two passes over the journal, and [`columns`], the table that CSV,
+//! with `rebuild.rs`, the two passes over the journal, and [`columns()`], the table that CSV,
 //! Markdown and JSON share.
 
 mod attempts;

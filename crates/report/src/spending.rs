@@ -94,7 +94,7 @@ impl Spending {
         let rows = |count: usize| counted(count, "row");
         if self.lower_bounds > 0 {
             remarks.push(format!(
-                "{} cost more than anybody told (`cost_is_lower_bound`)",
+                "{} cost more than is known (`cost_is_lower_bound`)",
                 rows(self.lower_bounds)
             ));
         }

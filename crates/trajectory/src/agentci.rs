@@ -133,7 +133,7 @@ fn trace(wire: Wire, agent: Option<String>, query: Option<String>) -> Trace {
     let told: u64 = told.sum();
     let more = wire.total_tool_calls.filter(|count| *count > told);
     let untold = more.map(|count| {
-        format!("calls_unknown: total_tool_calls is {count}, and the spans tell {told} of them")
+        format!("calls_unknown: total_tool_calls is {count}, and the spans record {told} of them")
     });
     Trace {
         query,
@@ -224,7 +224,7 @@ mod tests {
             .trace
             .gaps
             .calls;
-        assert!(gap.is_some_and(|why| why.contains("the spans tell 1 of them")));
+        assert!(gap.is_some_and(|why| why.contains("the spans record 1 of them")));
         for (wrong, why) in [
             ("[]", "neither `trace` nor `spans`"),
             ("{", "EOF"),

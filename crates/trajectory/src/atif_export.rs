@@ -150,7 +150,7 @@ impl Steps {
             }
             EventKind::Cut(what) => {
                 let told = json!({"cut": what.as_str()});
-                self.aside("what was told last is not kept whole", told, at);
+                self.aside("the last output is not kept whole", told, at);
             }
             EventKind::Unknown { .. } | EventKind::Unparsed { .. } => self.unread += 1,
         }

@@ -10,8 +10,7 @@ use crate::cli::args::TEMPLATE;
 /// Flags of `check`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    after_help = "Exit code: 0 all pass or warn, 1 a wrong answer, a forbidden call or a failed trial, 2 not all could
-be checked
+    after_help = "Exit code: 0 all pass or warn, 1 a wrong answer, a forbidden call or a failed trial, 2 not all checked
 
 Match mode subset: every tool of the reference was used. Superset: every used tool is in it.
 

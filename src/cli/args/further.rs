@@ -24,11 +24,11 @@ pub(in crate::cli) struct RebuildArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(in crate::cli) config: Option<PathBuf>,
 
-    /// Write the files; without it only show what would change
+    /// Write the files instead of only showing what would change
     #[arg(long)]
     pub(in crate::cli) in_place: bool,
 
-    /// Also write rows and reports without paths, users and hosts to DIR, for others
+    /// Also write a copy to share, without paths, users and hosts
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(in crate::cli) share: Option<PathBuf>,
 
@@ -155,7 +155,7 @@ pub(in crate::cli) struct DoctorArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(in crate::cli) config: Option<PathBuf>,
 
-    /// The tasks [tasks.yaml beside the suite]
+    /// The tasks [default: tasks.yaml beside the suite]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(in crate::cli) tasks: Option<PathBuf>,
 

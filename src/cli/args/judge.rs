@@ -28,8 +28,8 @@ pub(in crate::cli) enum JudgeCommand {
 /// Flags of `judge calibrate`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    after_help = "LABELS are JSON lines or CSV with item, answer, human (1 to 5, pass or fail), and optionally task and
-facts. Every answer is judged twice, to count verdicts that flip. Replies are recorded.
+    after_help = "LABELS are JSON lines or CSV: item, answer, human (1 to 5, pass or fail), optionally task and facts.
+Every answer is judged twice, to count verdicts that flip. Replies are recorded.
 Exit code: 0 the judges may decide, 1 they may not, 2 some answer got no verdict
 
 Examples:
