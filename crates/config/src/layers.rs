@@ -198,7 +198,7 @@ pub(super) fn answer(answer: AnswerKeys, at: &At<'_>) -> CorrectnessSpec {
     let schema = schema.unwrap_or_else(|why| {
         at.key("json_schema")
             .error(format!("is no JSON Schema: {why}"))
-            .hint("the draft is 2020-12 unless $schema names another; nothing is fetched");
+            .hint("the draft is 2020-12; references stay within the schema");
         None
     });
     let pattern = answer.regex_match.as_deref();

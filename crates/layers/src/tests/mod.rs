@@ -4,6 +4,7 @@ mod facts;
 mod further;
 mod laws;
 mod page;
+mod schema;
 
 use std::path::PathBuf;
 
