@@ -1,10 +1,11 @@
 //! Diagnostics of the harness itself: to standard error, off unless `PROCTOR_LOG` asks.
 
-use std::io::IsTerminal;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::{Layer, SubscriberExt};
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{fmt, registry};
 
-use tracing_subscriber::EnvFilter;
-
-/// The variable that holds the filter, like `debug` or `proctor::supervise=trace`.
+/// The variable that holds the filter, like `debug` or `proctor_supervise=trace`.
 pub(super) const VARIABLE: &str = "PROCTOR_LOG";
 
 /// Whether diagnostics were asked for.
@@ -12,19 +13,18 @@ pub(super) fn wanted() -> bool {
     std::env::var_os(VARIABLE).is_some_and(|filter| !filter.is_empty() && filter != "off")
 }
 
-/// Starts telling diagnostics; an unreadable filter is said and otherwise ignored.
+/// Starts logging; a filter that cannot be read is reported and otherwise ignored.
 pub(super) fn start() -> Option<String> {
     if !wanted() {
         return None;
     }
-    let filter = match EnvFilter::try_from_env(VARIABLE) {
+    let filter = std::env::var(VARIABLE).map_err(|error| error.to_string());
+    let filter = filter.and_then(|it| it.parse::<Targets>().map_err(|error| error.to_string()));
+    let filter = match filter {
         Ok(filter) => filter,
         Err(error) => return Some(format!("{VARIABLE} is ignored: {error}")),
     };
-    let started = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
-        .try_init();
+    let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(false);
+    let started = registry().with(lines.with_filter(filter)).try_init();
     started.err().map(|error| error.to_string())
 }

@@ -62,7 +62,7 @@ pub enum AgentKind {
     /// GitHub Copilot CLI, `copilot --output-format json`.
     #[serde(rename = "copilot_cli")]
     Copilot,
-    /// Any program; its output is text, its exit code is its end.
+    /// Any program. Its output is read as plain text.
     Command,
     /// Plays recorded trials.
     Replay,
@@ -101,7 +101,7 @@ impl AgentKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PromptVia {
-    /// In the token that holds `{PROMPT}`.
+    /// In the word of the command that holds `{PROMPT}`.
     #[default]
     Argument,
     /// On standard input.

@@ -40,38 +40,38 @@ impl AgentKind {
     "else" = {"required": ["command"]},
 ))]
 pub(super) struct AgentKeys {
-    /// Name in rows, reports and folders; unique, letter case aside.
+    /// Name in rows, reports and folders. Must be unique, ignoring case.
     #[schemars(with = "Id")]
     id: AgentId,
-    /// How it is started and how its output is read.
+    /// Which agent it is: decides how it is started and how its output is read.
     kind: AgentKind,
-    /// Program and arguments. `{PROMPT}`, `{WORKDIR}` and `{OUT_JSON}` are replaced inside a token; a token that is exactly
-    /// `{EXTRA_ARGS}` becomes the scenario's arguments. Needed by every kind but replay.
+    /// Program and arguments. `{PROMPT}`, `{WORKDIR}` and `{OUT_JSON}` are replaced; a word that is exactly
+    /// `{EXTRA_ARGS}` becomes the arguments of the scenario. Required by every kind but `replay`.
     #[schemars(with = "Option<Argv>")]
     command: Option<Vec<String>>,
-    /// Environment of this agent.
+    /// Environment variables of this agent.
     #[serde(default)]
     #[schemars(with = "Map<Variable, Word>")]
     env: BTreeMap<String, String>,
-    /// Prices in USD per token; without them a cost that the agent does not report stays unknown.
+    /// Prices in USD per token. They come before `prices` and the list prices.
     pricing: Option<PricingKeys>,
-    /// How the prompt reaches the agent; by default as argument where a token holds `{PROMPT}`, else `claude_code_cli` and
-    /// `codex_cli` read it on standard input, where no other process sees it.
+    /// How the prompt reaches the agent. By default as an argument if a word of the command holds `{PROMPT}`; otherwise
+    /// `claude_code_cli` and `codex_cli` read it on standard input.
     prompt_via: Option<PromptVia>,
-    /// Agents of one lane share one account: its limits park all of them, and `max_parallel` counts all of them. The agent's id
-    /// by default.
+    /// Agents with the same lane share an account: a usage limit pauses all of them, and `max_parallel` counts all of
+    /// them. By default the agent's id.
     #[schemars(with = "Option<Id>")]
     lane: Option<String>,
-    /// Most trials of this agent's lane at once; of several agents in a lane, the least counts.
+    /// Maximum number of trials at once in this agent's lane. The smallest value in a lane counts.
     #[schemars(range(min = 1, max = 1_000))]
     max_parallel: Option<u32>,
-    /// Folder with recorded trials; needed by kind replay.
+    /// Folder with recorded trials. Required by kind `replay`, and only allowed there.
     #[schemars(with = "Option<AnyPath>")]
     cassettes: Option<PathBuf>,
-    /// Whose output the cassettes hold; needed by kind replay.
+    /// Which agent the recordings are from. Required by kind `replay`, and only allowed there.
     #[schemars(with = "Option<PlayedKind>")]
     plays: Option<AgentKind>,
-    /// Recorded times are multiplied by this: 1 as recorded (the default), 0 at once; kind replay only.
+    /// Factor for the recorded times: 1 plays as recorded (the default), 0 at once. Only for kind `replay`.
     pace: Option<f64>,
 }
 
@@ -95,17 +95,17 @@ impl JsonSchema for PlayedKind {
     "output_per_token": ["input_per_token"],
 }))]
 struct PricingKeys {
-    /// Price of an uncached input token; given together with `output_per_token`.
+    /// Price of an uncached input token. Required together with `output_per_token`.
     input_per_token: Option<f64>,
-    /// Price of an output token.
+    /// Price of an output token. Required together with `input_per_token`.
     output_per_token: Option<f64>,
-    /// Price of a token read from the cache, as a multiple of `input_per_token`.
+    /// Price of a token read from a cache, as a multiple of `input_per_token`.
     #[schemars(extend("default" = 1.0))]
     cache_read_multiplier: f64,
-    /// The same for a token written to a cache that lives five minutes.
+    /// Price of a token written to a cache for five minutes, as a multiple of `input_per_token`.
     #[schemars(extend("default" = 1.0))]
     cache_write_multiplier_5m: f64,
-    /// The same for a token written to a cache that lives an hour.
+    /// Price of a token written to a cache for one hour, as a multiple of `input_per_token`.
     #[schemars(extend("default" = 1.0))]
     cache_write_multiplier_1h: f64,
 }

@@ -183,11 +183,11 @@ impl GraderSpec {
 /// What a `command` grader asks of the tests that it runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 pub struct TestsSpec {
-    /// Where it is read which tests ran; none at all is an error, never a pass.
+    /// Where to read which tests ran. If no test ran, the grade is an error, never a pass.
     #[serde(rename = "tests")]
     #[schemars(extend("default" = "auto"))]
     pub format: TestFormat,
-    /// The report that a test runner writes for `tests: junit`, in the folder `{OUT_DIR}`.
+    /// Report that the test runner writes for `tests: junit`, in the folder `{OUT_DIR}`.
     #[serde(rename = "test_report")]
     #[schemars(with = "Inside", extend("default" = "junit.xml"))]
     pub report: PathBuf,
@@ -217,30 +217,29 @@ impl TestsSpec {
 /// How hidden tests are made wrong.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 pub struct Twin {
-    /// For each hidden test an edit that makes it wrong. Where the tests pass, they run again, each time with secret ones of
-    /// them wrong: exactly the wrong ones must fail.
+    /// For each hidden test, an edit that makes it wrong. If the tests pass, they run again several times with a secret
+    /// selection of edits: exactly the edited tests must fail.
     #[serde(rename = "twin", default)]
     pub edits: Vec<TwinEdit>,
-    /// So many runs with wrong tests, each test wrong in some of them: a guess about one test succeeds once in 2^N - 2
-    /// trials.
+    /// Number N of these further runs. Code that guesses which runs edit one test succeeds in one of 2^N-2 trials.
     #[serde(rename = "twin_runs")]
     #[schemars(range(min = 2, max = 16), extend("default" = 7))]
     pub runs: u32,
 }
 
-/// An edit that makes a hidden test wrong: a solution that is right fails it.
+/// An edit of a hidden test, so that a correct solution fails it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 pub struct TwinEdit {
-    /// Name of the test, as `expect_tests` has it; it must have run and passed.
+    /// Name of the test, as in `expect_tests`. It must have run and passed.
     #[schemars(with = "Filled")]
     pub test: String,
-    /// The file that `grader_files` lay, from the project's folder.
+    /// A file of `grader_files`, relative to the project's folder.
     #[schemars(with = "Inside")]
     pub file: PathBuf,
-    /// Text that the file holds exactly once, such as an expected value.
+    /// Text that occurs exactly once in the file, such as an expected value.
     #[schemars(with = "Filled")]
     pub from: String,
-    /// What stands in its place.
+    /// Replacement for that text.
     pub to: String,
 }
 
@@ -248,29 +247,30 @@ pub struct TwinEdit {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TestFormat {
-    /// By the command: cargo test, pytest, Python's unittest, go test -v and node --test with --test-reporter=tap are known.
+    /// Recognized from the command: `cargo test`, `pytest`, Python's `unittest`, `go test -v`, and `node --test` with
+    /// `--test-reporter=tap`.
     #[default]
     Auto,
-    /// What cargo test prints.
+    /// Output of `cargo test`.
     Cargo,
-    /// What pytest prints.
+    /// Output of `pytest`.
     Pytest,
-    /// What Python's unittest prints on standard error.
+    /// Output of Python's `unittest` on standard error.
     Unittest,
-    /// A report in the XML of `JUnit`.
+    /// A `JUnit` XML report.
     Junit,
-    /// What go test -v prints.
+    /// Output of `go test -v`.
     Go,
     /// The Test Anything Protocol on standard output.
     Tap,
-    /// Nowhere.
+    /// Not read.
     Off,
 }
 
-/// Passes when the tests run and pass; what is absent comes from `project.build_params`.
+/// Passes if the tests of an Xcode project run and pass. Options that are not set come from `project.build_params`.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 pub struct IosTestOptions {
-    /// Scheme.
+    /// Scheme to test.
     #[schemars(with = "Option<Word>")]
     pub scheme: Option<String>,
     /// Xcode workspace.
@@ -286,18 +286,18 @@ pub struct IosTestOptions {
     #[serde(default)]
     #[schemars(with = "Vec<Word>")]
     pub only_testing: Vec<String>,
-    /// Tests to leave out.
+    /// Tests to skip.
     #[serde(default)]
     #[schemars(with = "Vec<Word>")]
     pub skip_testing: Vec<String>,
-    /// Test plan.
+    /// Test plan to run.
     #[schemars(with = "Option<Word>")]
     pub test_plan: Option<String>,
-    /// Further arguments.
+    /// Further arguments of `xcodebuild`.
     #[serde(default)]
     #[schemars(with = "Vec<Word>")]
     pub xcodebuild_args: Vec<String>,
-    /// Limit, instead of `suite.grader_timeout_sec`.
+    /// Time limit; replaces `suite.grader_timeout_sec`.
     #[serde(rename = "timeout_sec")]
     #[schemars(with = "Option<Limit>")]
     pub timeout: Option<Duration>,

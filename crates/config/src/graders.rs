@@ -16,20 +16,20 @@ use proctor_model::vocabulary::{
     AnyPath, Command, Filled, Glob, Inside, Limit, Listed, Map, Variable, Word,
 };
 
-/// What judges the result.
+/// Graders of the result.
 #[derive(Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[schemars(extend("x-noun" = "grader"))]
 pub(super) enum Grader {
-    /// Passes when no file that a pattern names was changed, added or removed since setup.
+    /// Passes if no file that matches a pattern was changed, added or removed since setup.
     GitDiffForbidden {
-        /// Patterns for paths, from the repository's root or from the project's folder.
+        /// Path patterns, relative to the repository's root or to the project's folder.
         #[schemars(with = "Vec<Glob>", length(min = 1))]
         forbidden_globs: Vec<String>,
     },
-    /// Runs a program that judges by its exit code.
+    /// Runs a program. Its exit code is the result.
     Command(Box<CommandGrader>),
-    /// Passes when a PNG is there.
+    /// Passes if the file is a PNG image.
     ScreenshotExists {
         /// The screenshot, relative to the project's folder.
         #[schemars(with = "Inside")]
@@ -37,81 +37,82 @@ pub(super) enum Grader {
         #[serde(flatten)]
         tree: Tree,
     },
-    /// Passes when a screenshot looks like a reference.
+    /// Passes if a screenshot looks like a reference image.
     ScreenshotCompare {
         /// The screenshot, relative to the project's folder.
         #[schemars(with = "Inside")]
         path: PathBuf,
-        /// The reference, relative to the config's folder.
+        /// The reference image.
         #[schemars(with = "AnyPath")]
         reference_path: PathBuf,
-        /// How many of the 64 bits of the perceptual hash may differ.
+        /// Maximum number of differing bits in the 64-bit perceptual hash.
         #[schemars(range(max = 64), extend("default" = 10))]
         threshold: u32,
         #[serde(flatten)]
         tree: Tree,
     },
-    /// Passes when the tests run and pass; what is absent comes from `project.build_params`.
+    /// Passes if the tests of an Xcode project run and pass. Options that are not set come from `project.build_params`.
     IosTestPass {
         #[serde(flatten)]
         options: Box<IosTestOptions>,
         #[serde(flatten)]
         tree: Tree,
     },
-    /// Passes when the app is installed on the simulator.
+    /// Passes if the app is installed on the simulator.
     IosInstallCheck(App),
-    /// Passes when the app can be launched on the simulator.
+    /// Passes if the app can be launched on the simulator.
     IosLaunchCheck(App),
-    /// Passes when the ranking that the agent gives is good enough.
+    /// Passes if the agent's ranking of ids is good enough. At least one of the minimums is required.
     Retrieval {
         #[serde(flatten)]
         options: Retrieval,
         #[serde(flatten)]
         tree: Tree,
     },
-    /// Passes when nothing sensitive is in the answer, the transcript or the diff; its verdict never repeats what leaked.
+    /// Passes if nothing sensitive is in the answer, the transcript or the diff. The verdict never repeats what leaked.
+    /// At least one of `strings`, `strings_file` and `patterns` is required.
     Privacy(PrivacyOptions),
-    /// Passes when the agent's last answer is as it should be; every check is made and reported.
+    /// Passes if the agent's final answer passes all of these checks.
     Answer(Box<AnswerKeys>),
-    /// Warns when the calls of tools are not as they should be, and fails when a forbidden one was made.
+    /// Checks tool calls. Forbidden calls fail the trial; the other checks warn.
     Path(Box<PathSpec>),
-    /// Warns when a trial took more than it should.
+    /// Warns if a trial used more than allowed.
     Budget(CostSpec),
 }
 
-/// Runs a program that judges by its exit code.
+/// Runs a program. Its exit code is the result.
 #[derive(Deserialize, JsonSchema)]
 #[schemars(extend("oneOf" = [
     {"required": ["argv"], "properties": {"argv": {"not": {"type": "null"}}}},
     {"required": ["command"], "properties": {"command": {"not": {"type": "null"}}}},
 ]))]
 pub(super) struct CommandGrader {
-    /// Program and arguments, or a line for the shell; run in the project's folder of the workspace.
+    /// Program and arguments, or a line for the shell. Either this or `command` is required.
     #[schemars(with = "Option<Command>")]
     argv: Option<Vec<String>>,
-    /// The same as argv.
+    /// The same as `argv`.
     #[schemars(with = "Option<Command>")]
     command: Option<Vec<String>>,
-    /// Folder to run in, relative to the project's folder.
+    /// Working directory, relative to the project's folder.
     #[schemars(with = "Option<Inside>")]
     cwd: Option<PathBuf>,
     /// Exit code that passes.
     #[schemars(with = "u32", range(max = 255), extend("default" = 0))]
     expected_exit: i32,
-    /// Limit, instead of `suite.grader_timeout_sec`.
+    /// Time limit; replaces `suite.grader_timeout_sec`.
     #[schemars(with = "Option<Limit>")]
     timeout_sec: Option<Duration>,
-    /// Text that standard output and error together must hold.
+    /// Text that standard output or standard error must contain.
     #[schemars(with = "Option<Filled>")]
     expected_output: Option<String>,
-    /// Text that they must not hold.
+    /// Text that standard output and standard error must not contain.
     #[schemars(with = "Option<Filled>")]
     forbidden_output: Option<String>,
-    /// Further environment.
+    /// Environment variables of the program.
     #[serde(default)]
     #[schemars(with = "Map<Variable, Word>")]
     env: BTreeMap<String, String>,
-    /// How often it runs; when not all agree, the grade is flaky.
+    /// How often to run it. If the results differ, the grade is flaky.
     #[schemars(range(min = 1, max = 100), extend("default" = 1))]
     repeats: u32,
     #[serde(flatten)]
@@ -123,7 +124,7 @@ pub(super) struct CommandGrader {
 /// Of graders that look at an app.
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct App {
-    /// The app that the agent installed makes way for the one that the graded tree builds, which is then looked for.
+    /// Whether to remove the installed app first, and to build and install the one of the graded tree.
     #[serde(default)]
     from_tree: bool,
     #[serde(flatten)]
@@ -133,8 +134,8 @@ pub(super) struct App {
 /// Of graders that look at the tree.
 #[derive(Default, Deserialize, JsonSchema)]
 pub(super) struct Tree {
-    /// It works in the tree, with the home and the temporary files that the grader before it left, instead of new ones: code
-    /// under test that ran there may have changed what it judges by.
+    /// Whether it works in the tree, home and temporary files of the grader before it, instead of fresh ones. Code under
+    /// test may have changed them.
     #[serde(default)]
     shares_tree: bool,
 }

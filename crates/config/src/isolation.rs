@@ -31,32 +31,32 @@ pub struct IsolationSettings {
 /// The keys of `suite:` that are about it.
 #[derive(Deserialize, JsonSchema)]
 struct IsolationKeys {
-    /// What keeps the processes of a trial.
+    /// How the processes of a trial are isolated.
     #[schemars(extend("default" = "auto"))]
     isolation: Level,
-    /// At level external: words before every command line of a trial, with `{WORKDIR}` and `{SUITE}` filled in.
+    /// At level `external`: words put before every command line of a trial; `{WORKDIR}` and `{SUITE}` are replaced.
     #[serde(default)]
     #[schemars(with = "Vec<Word>")]
     isolation_wrapper: Vec<String>,
-    /// What follows outside of a jail when processes of a trial could not be ended.
+    /// What to do when processes of a trial outside of a jail cannot be killed.
     #[schemars(extend("default" = "pause"))]
     on_uncontained: OnUncontained,
-    /// Files and folders that a jail shows as they are, beside what programs need to start.
+    /// Files and folders of yours that a jail shows, besides what programs need to start.
     #[serde(default)]
     lend: Vec<Lent>,
-    /// The most processes and threads of an agent, a setup command or a grader in a jail.
+    /// Maximum number of processes and threads of an agent, a setup command or a grader in a jail.
     #[schemars(range(min = 16, max = 4_000_000), extend("default" = 4096))]
     max_processes: u32,
 }
 
-/// What keeps the processes of a trial.
+/// How the processes of a trial are isolated.
 #[derive(Deserialize, JsonSchema)]
 #[schemars(extend("x-short" = "level"))]
 struct Level {
-    /// The level.
+    /// The level of isolation.
     #[schemars(extend("default" = "auto"))]
     level: LevelWord,
-    /// Whether nothing is run when this machine does not give the level (auto: not even a jail).
+    /// Whether to refuse to run when this machine does not support the level; with `auto`, when it supports no jail.
     #[serde(default)]
     require: bool,
 }
@@ -64,36 +64,36 @@ struct Level {
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum LevelWord {
-    /// The highest level that this machine gives.
+    /// The highest level that this machine supports.
     Auto,
-    /// A session of its own, and a sweep at its end.
+    /// A process session of its own, whose processes are killed at the end.
     None,
-    /// Namespaces, a view without your files, and an end that nothing outlives (Linux).
+    /// Linux namespaces: your files are hidden, and no process outlives the trial.
     Jail,
-    /// A container or virtual machine of yours, which you vouch for.
+    /// A container or virtual machine that you provide.
     External,
 }
 
 #[derive(PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum OnUncontained {
-    /// Nothing further is started, and `--resume` goes on.
+    /// Start no further trial; `--resume` continues the run.
     Pause,
-    /// The others run beside what is left.
+    /// Run the other trials next to the remaining processes.
     Continue,
 }
 
-/// A place that is lent into the jail.
+/// A file or folder that a jail shows.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[schemars(extend("x-short" = "path"))]
 pub struct Lent {
     /// A file or folder.
     #[schemars(with = "AnyPath")]
     pub path: PathBuf,
-    /// Whether trials may write to it: what one leaves there the next one finds.
+    /// Whether trials may write to it. Later trials then find what earlier ones left.
     #[serde(default)]
     pub write: bool,
-    /// Whether it may be missing: nothing is lent then.
+    /// Whether it may be missing.
     #[serde(default)]
     pub optional: bool,
 }

@@ -14,10 +14,10 @@ use proctor_model::vocabulary::{
     AnyPath, Argv, Filled, Limit, Listed, MessageKib, Pause, VariableRule, Word,
 };
 
-/// Who judges answers by a rubric, where a task asks for that. Nobody is asked unless all other checks of the answer hold.
+/// Judges of answers, for tasks with a rubric. They are asked only if all other checks of the answer pass.
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct JudgeKeys {
-    /// The judges; each is asked, and the median of all scores counts.
+    /// The judges. Each one is asked, and the median score counts.
     #[schemars(length(min = 1))]
     judges: Listed<Judge>,
     #[serde(flatten)]
@@ -30,87 +30,87 @@ pub struct JudgeSettings {
     /// The judges, as they are asked.
     #[serde(skip)]
     pub judges: Vec<JudgeSpec>,
-    /// How often each judge is asked.
+    /// How often each judge is asked about an answer.
     #[schemars(range(min = 1, max = 99), extend("default" = 1))]
     pub samples: u32,
-    /// Longest time of one call.
+    /// Time limit of one call.
     #[serde(rename = "timeout_sec")]
     #[schemars(with = "Limit", extend("default" = 120))]
     pub timeout: Duration,
-    /// Calls until a readable reply is there, the first included.
+    /// Maximum number of calls until a reply can be read, including the first.
     #[serde(rename = "max_attempts")]
     #[schemars(range(min = 1, max = 20), extend("default" = 3))]
     pub attempts: u32,
-    /// The first wait where the server names none; each further one is twice as long, and up to a half more.
+    /// First wait when the server does not name one. Each further wait is twice as long, plus up to half of it at random.
     #[serde(rename = "backoff_sec")]
     #[schemars(with = "Pause", extend("default" = 2))]
     pub backoff: Duration,
-    /// The longest of these waits.
+    /// Longest of these waits.
     #[serde(rename = "max_backoff_sec")]
     #[schemars(with = "Pause", extend("default" = 60))]
     pub longest_backoff: Duration,
-    /// The longest wait that a server may ask for; beyond, it is out of reach.
+    /// Longest wait that a server may ask for. If it asks for more, the judge counts as unreachable.
     #[serde(rename = "max_wait_sec")]
     #[schemars(with = "Pause", extend("default" = 300))]
     pub longest_wait: Duration,
-    /// Longest reply, in KiB; more is none.
+    /// Maximum size of a reply in KiB. Larger replies are rejected.
     #[serde(rename = "max_reply_kib")]
     #[schemars(with = "MessageKib", extend("default" = 256))]
     pub reply_bytes: usize,
-    /// Longest prompt, in KiB; what is longer is not asked, and never cut.
+    /// Maximum size of a prompt in KiB. Larger prompts are not sent; they are never truncated.
     #[serde(rename = "max_prompt_kib")]
     #[schemars(with = "MessageKib", extend("default" = 256))]
     pub prompt_bytes: usize,
-    /// Most USD that the judges may cost in one start of a run, a regrading or a calibration. Every model then needs a price.
+    /// Budget for judges in USD per start of a run, regrading or calibration. Every model then needs a price.
     pub max_cost_usd: Option<f64>,
-    /// Whether recorded replies stand in for calls.
+    /// Whether to use recorded replies in place of calls.
     #[schemars(extend("default" = "auto"))]
     pub replay: ReplayMode,
-    /// The file of recorded replies; without it each run has one of its own.
+    /// File of recorded replies. By default each run has its own.
     #[schemars(with = "Option<AnyPath>")]
     pub recordings: Option<PathBuf>,
-    /// The file that `proctor judge calibrate` adds to, and by which a judge may decide.
+    /// File with the calibrations, which `proctor judge calibrate` extends.
     #[schemars(with = "AnyPath", extend("default" = "judge_calibrations.jsonl"))]
     pub calibrations: PathBuf,
-    /// Whether a judge may decide without at least 100 labelled samples; reports say so.
+    /// Whether a judge may decide without at least 100 labelled samples. Reports say so.
     #[serde(default)]
     pub allow_uncalibrated: bool,
 }
 
-/// Whether recorded replies stand in for calls.
+/// Whether to use recorded replies in place of calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReplayMode {
-    /// A recorded reply where there is one; else the judge is asked, and its reply recorded.
+    /// Use a recorded reply if there is one; otherwise ask the judge and record its reply.
     Auto,
-    /// Recorded replies alone: nobody is asked.
+    /// Use recorded replies only; never call a judge.
     Only,
-    /// Always asked; replies are recorded all the same.
+    /// Always ask; replies are still recorded.
     Off,
 }
 
-/// Who answers.
+/// A judge.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[schemars(extend("x-noun" = "type of judge"))]
 enum Judge {
     /// A model behind Anthropic's Messages API.
     Anthropic(Server),
-    /// A model behind a chat completions API as `OpenAI`'s.
+    /// A model behind an API that is compatible with `OpenAI`'s chat completions.
     Openai(Server),
-    /// Any program: it reads the prompt on standard input and prints its reply as one JSON object.
+    /// Any program that reads the prompt on standard input and prints its reply as one JSON object.
     Command {
         /// Program and arguments.
         #[schemars(with = "Argv")]
         command: Vec<String>,
-        /// What stands behind it, for reports and calibrations.
+        /// Name of the model behind it, for reports and calibrations.
         #[schemars(with = "Option<Word>")]
         model: Option<String>,
-        /// Variables of yours that it gets beside PATH, HOME, LANG and TMPDIR.
+        /// Environment variables of yours that it gets besides PATH, HOME, LANG and TMPDIR.
         #[serde(default)]
         #[schemars(with = "Vec<VariableRule>")]
         env_pass: Vec<String>,
-        /// Most that one call can cost; needed where `max_cost_usd` is set.
+        /// Maximum cost of one call in USD. Required if `max_cost_usd` is set.
         max_call_usd: Option<f64>,
     },
 }
@@ -118,26 +118,27 @@ enum Judge {
 /// A model behind a server.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 struct Server {
-    /// The model, with its full version: a name that moves makes figures that cannot be repeated.
+    /// The model, with its full version, so that results can be reproduced.
     #[schemars(with = "Word")]
     model: String,
-    /// Another server that speaks it; `https://api.anthropic.com` or `https://api.openai.com/v1` without one.
+    /// Base URL of the server. By default `https://api.anthropic.com` or `https://api.openai.com/v1`.
     #[schemars(with = "Option<Filled>")]
     base_url: Option<String>,
-    /// The variable that holds the key; `ANTHROPIC_API_KEY` or `OPENAI_API_KEY` without one, and none at all with a `base_url`.
+    /// Environment variable that holds the API key. By default `ANTHROPIC_API_KEY` or `OPENAI_API_KEY`; with a
+    /// `base_url`, no key is sent by default.
     #[schemars(with = "Option<VariableRule>")]
     api_key_env: Option<String>,
-    /// Most tokens of a reply, thinking included.
+    /// Maximum number of output tokens, including reasoning.
     #[schemars(range(min = 64, max = 1_000_000), extend("default" = 2048))]
     max_output_tokens: u32,
-    /// Sent as it is; without it none is sent, since some models refuse one.
+    /// Temperature. By default none is sent, since some models reject it.
     temperature: Option<f64>,
 }
 
 /// One of `judges`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JudgeSpec {
-    /// Who answers.
+    /// A judge.
     pub provider: JudgeProvider,
     /// `model`
     pub model: Option<String>,

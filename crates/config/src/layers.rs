@@ -21,60 +21,60 @@ use proctor_model::vocabulary::{AnyPath, AnyPattern, Anything, Filled, Listed, W
 /// and budget.
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Expect {
-    /// The grader answer.
+    /// The checks of the grader `answer`.
     answer: Option<AnswerKeys>,
-    /// The grader path.
+    /// The checks of the grader `path`.
     path: Option<PathSpec>,
-    /// The grader budget.
+    /// The checks of the grader `budget`.
     budget: Option<CostSpec>,
 }
 
-/// Passes when the agent's last answer is as it should be; every check is made and reported.
+/// Passes if the agent's final answer passes all of these checks.
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct AnswerKeys {
-    /// Texts that are all in it, letter case aside.
+    /// Texts that the answer must all contain, ignoring case.
     expected_in_answer: Option<Vec<String>>,
-    /// Texts of which one is in it, letter case aside.
+    /// Texts of which the answer must contain at least one, ignoring case.
     any_expected_in_answer: Option<Vec<String>>,
-    /// Texts that are not in it, letter case aside.
+    /// Texts that the answer must not contain, ignoring case.
     not_in_answer: Option<Vec<String>>,
-    /// What it is, white space around both aside.
+    /// Text that the answer must equal, ignoring white space around both.
     exact_match: Option<String>,
-    /// A pattern of Python's re that is found in it.
+    /// Regular expression in Python's syntax that must match somewhere in the answer.
     #[schemars(with = "Option<AnyPattern>")]
     regex_match: Option<String>,
-    /// A JSON Schema that it holds to as a whole.
+    /// JSON Schema (draft 2020-12) that the whole answer must satisfy.
     #[schemars(with = "Option<Anything>")]
     json_schema: Option<Json>,
-    /// Rubrics that a judge scores from 1 to 5, once all checks above hold.
+    /// Rubrics that a judge scores from 1 to 5, if all checks without a judge pass.
     #[serde(default)]
     llm_judge: Listed<Rubric>,
-    /// A rubric of safety, asked after `llm_judge`.
+    /// Rubric about safety, after those of `llm_judge`.
     safety_check: Option<Rubric>,
-    /// A rubric of grounding, asked last.
+    /// Rubric about unsupported claims, after `safety_check`.
     hallucination_check: Option<Rubric>,
-    /// Whether the question rests on something false: a judge is then asked whether the answer corrects it, and the checks
-    /// of its text are not made.
+    /// Whether the question has a false premise. A judge then decides whether the answer corrects it, and the checks of
+    /// its text are skipped.
     #[serde(default)]
     refutes_premise: bool,
 }
 
-/// What a judge is asked.
+/// A rubric for a judge.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 struct Rubric {
-    /// What the answer must be like.
+    /// What the answer must satisfy.
     #[schemars(with = "Filled")]
     rule: String,
-    /// What the scores from 1 to 5 mean.
+    /// What the scores 1 to 5 mean, one text each.
     #[schemars(with = "Option<Vec<Filled>>", length(min = 1))]
     scale: Option<Vec<String>>,
-    /// Least share of the scale that passes: 0.5 is score 3, 0.7 and 0.8 are score 4, 0.9 and 1 are score 5.
+    /// Minimum score that passes, as a share of the scale: 0.5 is score 3, 0.7 is score 4, 0.9 is score 5.
     #[schemars(range(min = 0, max = 1), extend("default" = 0.5))]
     threshold: f64,
-    /// Answers with their scores, which the judge is shown.
+    /// Example answers with their scores, for the judge.
     #[schemars(with = "Option<Vec<Anything>>")]
     few_shot_examples: Option<Vec<Json>>,
-    /// A text with the only facts that count, relative to the config's folder.
+    /// Text file with the facts that the judge may rely on.
     #[schemars(with = "Option<AnyPath>")]
     context_file: Option<PathBuf>,
 }
@@ -198,7 +198,7 @@ pub(super) fn answer(answer: AnswerKeys, at: &At<'_>) -> CorrectnessSpec {
     let schema = schema.unwrap_or_else(|why| {
         at.key("json_schema")
             .error(format!("is no JSON Schema: {why}"))
-            .hint("the draft is 2020-12 unless $schema names another; nothing is fetched");
+            .hint("the draft is 2020-12; references stay within the schema");
         None
     });
     let pattern = answer.regex_match.as_deref();

@@ -51,7 +51,9 @@ pub use grader_spec::{GraderSpec, IosTestOptions, TestFormat, TestsSpec, Twin, T
 pub use isolation::{IsolationSettings, Lent};
 pub use judge::{Endpoint, JudgeProvider, JudgeSettings, JudgeSpec, ReplayMode, Unbounded};
 pub use limits::LimitSettings;
-pub use load::{LoadBytes, LoadRequest, load, load_bytes, load_config_only};
+pub use load::{
+    LoadBytes, LoadRequest, load, load_bytes, load_config_only, schema_config, schema_tasks,
+};
 pub use mcp_paths::option_and_path;
 pub use measured::{LeakPlace, PrivacyOptions, RankedFigure, RetrievalOptions};
 pub use prices::{PriceSource, PriceTable, shipped_date};
@@ -59,7 +61,6 @@ pub use problem::{Place, Problem, Problems, Severity};
 pub use protected::{TEST_CONFIG, TestConfig};
 pub use retries::RetrySettings;
 pub use run_settings::{CcusagePackage, PlanMode, Settings, TranscriptMode};
-pub use schemas::{schema_config, schema_tasks};
 pub use suite::{BuildParams, LeftOut, Project, ProjectSource, Simulators, Suite};
 pub use task_spec::{MCP_TOOL_LOG, McpSettings, ScenarioSpec, TaskKind, TaskSpec};
 pub use traces::{TraceQuery, TraceSpec, load_trace_spec};

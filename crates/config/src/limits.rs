@@ -11,54 +11,53 @@ use proctor_model::vocabulary::{LineKib, Mib, Most, MostMib};
 /// free.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 pub struct LimitSettings {
-    /// Most USD that all rows of the run may cost, those of earlier starts included; then no further trial is started, and a
-    /// running one is stopped. The same as --max-cost-usd.
+    /// Budget of the whole run in USD, including earlier starts of it. When it is spent, running trials are stopped and
+    /// no more are started. The same as `--max-cost-usd`.
     pub max_cost_usd: Option<f64>,
-    /// Most USD that each attempt at a trial may cost; one that costs more is stopped and judged. The same as
-    /// --max-trial-cost-usd.
+    /// Budget of each attempt at a trial in USD. An agent that exceeds it is stopped, and its work is graded. The same as
+    /// `--max-trial-cost-usd`.
     pub max_trial_cost_usd: Option<f64>,
-    /// Free room, in MiB, that the disks of the run and of the workspaces must have: below it no run and no further trial is
-    /// started.
+    /// Minimum free disk space in MiB. With less, no trial is started.
     #[serde(rename = "min_free_disk_mib")]
     #[schemars(with = "Mib", extend("default" = 512))]
     pub min_free_disk: u64,
-    /// Room, in MiB, that a run sets aside on its disk, and gives back to write the last rows when the disk is full.
+    /// Disk space in MiB that a run reserves, so that it can still write its last rows when the disk is full.
     #[serde(rename = "ballast_mib")]
     #[schemars(with = "Mib", extend("default" = 64))]
     pub ballast: u64,
-    /// Most MiB that the trials' folders of a run may take; then no further trial is started.
+    /// Maximum size of a run's trial folders in MiB. Above it, no more trials are started.
     #[serde(rename = "run_mib")]
     #[schemars(with = "MostMib", extend("default" = 102_400))]
     pub run: u64,
-    /// Most MiB that a trial's workspace, home and temporary files may take; an agent that takes more is stopped.
+    /// Maximum size of a trial's workspace, home and temporary files in MiB. An agent that exceeds it is stopped.
     #[serde(rename = "workspace_mib")]
     #[schemars(with = "MostMib", extend("default" = 20_480))]
     pub workspace: u64,
-    /// Most MiB that a grader's build of an Apple project may write: derived data, packages and result bundle.
+    /// Maximum size in MiB of what a grader's build of an Apple project writes: derived data, packages and result bundle.
     #[serde(rename = "derived_data_mib")]
     #[schemars(with = "MostMib", extend("default" = 20_480))]
     pub derived_data: u64,
-    /// Longest line of an agent's output, in KiB, that is read whole; what is longer is cut.
+    /// Maximum length of a line of an agent's output in KiB. Longer lines are truncated.
     #[serde(rename = "line_kib")]
     #[schemars(with = "LineKib", extend("default" = 8_192))]
     pub line: u64,
-    /// Most MiB that are kept of each of an agent's output streams.
+    /// Maximum size in MiB of each recorded output stream of an agent.
     #[serde(rename = "output_mib")]
     #[schemars(with = "MostMib", extend("default" = 256))]
     pub output: u64,
-    /// Most MiB of events that are kept of a trial; further ones are counted.
+    /// Maximum size in MiB of the events of a trial. Further events are only counted.
     #[serde(rename = "events_mib")]
     #[schemars(with = "MostMib", extend("default" = 256))]
     pub events: u64,
-    /// Most MiB of a transcript; further lines are counted.
+    /// Maximum size of a transcript in MiB. Further lines are only counted.
     #[serde(rename = "transcript_mib")]
     #[schemars(with = "MostMib", extend("default" = 64))]
     pub transcript: u64,
-    /// Most MiB that are kept of the files that an agent changed; further ones are named only.
+    /// Maximum size in MiB of the kept copies of files that an agent changed. Further files are only listed.
     #[serde(rename = "artifacts_mib")]
     #[schemars(with = "MostMib", extend("default" = 1_024))]
     pub artifacts: u64,
-    /// Most files that are kept of those that an agent changed; further ones are named only.
+    /// Maximum number of kept files that an agent changed. Further files are only listed.
     #[schemars(with = "Most", extend("default" = 20_000))]
     pub artifact_files: u64,
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Map, Value as Json};
 use sha2::{Digest, Sha256};
 
 use crate::agents::{self, AgentKeys};
@@ -21,7 +22,7 @@ use crate::settings::{self, ProjectKeys, SuiteKeys};
 use crate::tasks::{TasksFile, hex, task, warn_of_no_graders};
 use crate::unjudged::unjudged;
 use crate::{
-    Asked, McpSettings, Problem, ProjectSource, Suite, TaskSpec, asked, source, tree, walk,
+    Asked, McpSettings, Problem, ProjectSource, Suite, TaskSpec, asked, schemas, source, tree, walk,
 };
 use proctor_model::vocabulary::Listed;
 
@@ -98,18 +99,41 @@ pub(super) struct ConfigFile {
     /// The agents, one entry each.
     #[schemars(with = "Listed<AgentKeys>", length(min = 1))]
     agents: Option<Listed<AgentKeys>>,
-    /// Scenarios beside the built-in ones (`shell_unprimed`, `shell_primed`, `mcp_unprimed`, `mcp_unprimed_v2`); an entry with the id
-    /// of a built-in one changes it.
+    /// Scenarios besides the built-in ones (`shell_unprimed`, `shell_primed`, `mcp_unprimed`, `mcp_unprimed_v2`). An
+    /// entry with the id of a built-in scenario changes it.
     #[serde(default)]
     scenarios: Listed<ScenarioKeys>,
     /// The MCP server of the built-in MCP scenarios.
     #[schemars(extend("default" = {}))]
     mcp: McpSettings,
-    /// Prices by model, in USD per million tokens; they come before those that proctor ships. A `*` in a name stands for
-    /// anything.
+    /// Prices by model, in USD per million tokens. They come before the list prices that ship with proctor. A `*` in a
+    /// name stands for any text.
     prices: Option<PriceKeys>,
-    /// Who judges answers by a rubric, where a task asks for that.
+    /// Judges of answers, for tasks with a rubric.
     judge: Option<JudgeKeys>,
+}
+
+/// JSON Schema (draft 2020-12) of `config.yaml`.
+#[must_use]
+pub fn schema_config() -> Json {
+    schemas::exported::<ConfigFile>("proctor config.yaml")
+}
+
+/// JSON Schema (draft 2020-12) of `tasks.yaml`: a mapping with `tasks`, or that list alone.
+#[must_use]
+pub fn schema_tasks() -> Json {
+    let whole = schemas::exported::<TasksFile>("proctor tasks.yaml");
+    let list = whole["properties"]["tasks"].clone();
+    let keywords = whole.as_object().cloned().unwrap_or_default();
+    let is_of_document = |key: &str| key.starts_with('$') || key == "title";
+    let (mut whole, file): (Map<_, _>, Map<_, _>) = keywords
+        .into_iter()
+        .partition(|(key, _)| is_of_document(key));
+    whole.insert(
+        "anyOf".to_owned(),
+        [file.into(), list].into_iter().collect(),
+    );
+    whole.into()
 }
 
 /// Loads a suite from bytes.

@@ -48,51 +48,52 @@ impl RankedFigure {
     }
 }
 
-/// Passes when the ranking that the agent gives is good enough.
+/// Passes if the agent's ranking of ids is good enough. At least one of the minimums is required.
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Retrieval {
-    /// JSON with the ids, relative to the project's folder; without it the agent's last answer is read.
+    /// JSON file with the ids, relative to the project's folder. By default they are read from the agent's final answer.
     #[schemars(with = "Option<Inside>")]
     answer_file: Option<PathBuf>,
     /// The relevant ids.
     #[schemars(with = "Vec<Word>", length(min = 1))]
     expected_ids: Vec<String>,
-    /// How many of the first ids count.
+    /// How many ids from the top of the ranking count.
     #[schemars(range(min = 1, max = 1_000_000), extend("default" = 10))]
     k: NonZeroU32,
-    /// Least P@K.
+    /// Minimum precision among the first `k`.
     #[schemars(range(min = 0, max = 1))]
     min_precision: Option<f64>,
-    /// Least Recall@K.
+    /// Minimum recall among the first `k`.
     #[schemars(range(min = 0, max = 1))]
     min_recall: Option<f64>,
-    /// Least NDCG@K.
+    /// Minimum NDCG of the first `k`.
     #[schemars(range(min = 0, max = 1))]
     min_ndcg: Option<f64>,
-    /// Least MRR@K.
+    /// Minimum reciprocal rank within the first `k`.
     #[schemars(range(min = 0, max = 1))]
     min_mrr: Option<f64>,
 }
 
-/// Passes when nothing sensitive is in the answer, the transcript or the diff; its verdict never repeats what leaked.
+/// Passes if nothing sensitive is in the answer, the transcript or the diff. The verdict never repeats what leaked. At
+/// least one of `strings`, `strings_file` and `patterns` is required.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 pub struct PrivacyOptions {
-    /// Texts that must be nowhere.
+    /// Texts that must not occur.
     #[serde(default)]
     #[schemars(with = "Vec<Filled>")]
     pub strings: Vec<String>,
-    /// A file of further ones, one a line, relative to the config's folder.
+    /// File with further texts, one per line.
     #[schemars(with = "Option<AnyPath>")]
     pub strings_file: Option<PathBuf>,
-    /// Regular expressions that must match nowhere.
+    /// Regular expressions that must not match.
     #[serde(default)]
     #[schemars(with = "Vec<Filled>")]
     pub patterns: Vec<String>,
-    /// Where is looked.
+    /// Where to look.
     #[serde(rename = "where")]
     #[schemars(length(min = 1), extend("default" = ["answer", "transcript", "diff"]))]
     pub places: Vec<LeakPlace>,
-    /// Whether letter case is put aside.
+    /// Whether to ignore case.
     #[serde(default)]
     pub ignore_case: bool,
 }
@@ -101,11 +102,11 @@ pub struct PrivacyOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LeakPlace {
-    /// The agent's last words.
+    /// The agent's final answer.
     Answer,
-    /// All that the agent said, called and was told.
+    /// Messages, tool calls and their results.
     Transcript,
-    /// Files that it changed or added, their names included.
+    /// Files that were changed or added, and their names.
     Diff,
 }
 

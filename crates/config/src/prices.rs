@@ -100,7 +100,8 @@ impl PriceTable {
     }
 }
 
-/// Prices by model, in USD per million tokens; they come before those that proctor ships. A `*` in a name stands for anything.
+/// Prices by model, in USD per million tokens. They come before the list prices that ship with proctor. A `*` in a name
+/// stands for any text.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub(super) struct PriceKeys(#[schemars(with = "Map<Model, Price>")] Mapping);
@@ -108,17 +109,18 @@ pub(super) struct PriceKeys(#[schemars(with = "Map<Model, Price>")] Mapping);
 /// Prices of a model in USD per million tokens (not per token).
 #[derive(Deserialize, JsonSchema)]
 struct Price {
-    /// Uncached input.
+    /// Price of uncached input.
     input: f64,
-    /// Output, reasoning included.
+    /// Price of output, including reasoning.
     output: f64,
-    /// Input read from a cache; as input where it is not given.
+    /// Price of input read from a cache. By default that of `input`.
     cached_input: Option<f64>,
-    /// Input written to a cache that lives five minutes; as input where it is not given.
+    /// Price of input written to a cache for five minutes. By default that of `input`.
     cache_write_5m: Option<f64>,
-    /// Input written to a cache that lives an hour; as `cache_write_5m` where it is not given.
+    /// Price of input written to a cache for one hour. By default that of `cache_write_5m`.
     cache_write_1h: Option<f64>,
-    /// The prices are those of requests with up to so many tokens of input, cached ones included: longer ones cost more.
+    /// Largest request, in tokens of input including cached ones, to which these prices apply. Longer requests cost more,
+    /// so their cost is a lower bound.
     #[schemars(range(min = 1, max = 1_000_000_000))]
     up_to_input: Option<u64>,
 }

@@ -11,20 +11,22 @@ use proctor_model::vocabulary::{Pause, Seconds};
 /// provider, a failed login, no network, an agent that never said anything, a simulator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 pub struct RetrySettings {
-    /// Attempts at a trial in one start of a run, the first included; each one is a row. 1 tries nothing again.
+    /// Maximum number of attempts at a trial in one start of a run, including the first. Each attempt is a row. 1 means
+    /// no retries.
     #[serde(rename = "max_attempts")]
     #[schemars(range(min = 1, max = 100), extend("default" = 3))]
     pub attempts: u32,
-    /// The first wait where the provider tells none; each further one is twice as long, and up to a half more by chance.
+    /// First wait when the provider does not name one. Each further wait is twice as long, plus up to half of it at
+    /// random.
     #[serde(rename = "backoff_sec")]
     #[schemars(with = "Pause", extend("default" = 5))]
     pub backoff: Duration,
-    /// The longest of these waits.
+    /// Longest of these waits.
     #[serde(rename = "max_backoff_sec")]
     #[schemars(with = "Pause", extend("default" = 300))]
     pub longest_backoff: Duration,
-    /// The longest that a run waits with nothing else to do, such as for the reset of a usage limit; beyond, it ends and
-    /// --resume goes on.
+    /// Longest time that a run waits with nothing else to do, for example for the reset of a usage limit. After it the
+    /// run ends, and `--resume` continues it.
     #[serde(rename = "max_wait_sec")]
     #[schemars(with = "Seconds", extend("default" = 900))]
     pub longest_wait: Duration,

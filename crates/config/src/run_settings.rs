@@ -26,174 +26,174 @@ pub struct Settings {
     /// Name of the suite in reports: `name`, or that of the config's folder.
     #[serde(skip)]
     pub name: String,
-    /// Folder that run directories are created in.
+    /// Folder in which run directories are created.
     #[schemars(with = "AnyPath", extend("default" = "./runs"))]
     pub output_root: PathBuf,
-    /// Folder of baselines that path and budget compare with, relative to the config.
+    /// Folder of the baselines that the graders `path` and `budget` compare with.
     #[schemars(with = "Filled", extend("default" = "baselines"))]
     pub baselines: PathBuf,
-    /// Hard limit of an agent.
+    /// Time limit of an agent.
     #[serde(rename = "timeout_sec")]
     #[schemars(with = "Limit", extend("default" = 1800))]
     pub timeout: Duration,
-    /// Hard limit of an agent by scenario, instead of `timeout_sec`.
+    /// Time limits of an agent by scenario; they replace `timeout_sec`.
     #[serde(rename = "scenario_timeouts_sec", default)]
     #[schemars(with = "Map<Id, Limit>")]
     pub scenario_timeouts: BTreeMap<ScenarioId, Duration>,
-    /// Limit of an agent's silence: no output, no watched command that begins or ends, and no process of it that works. No
-    /// limit when absent.
+    /// How long an agent may be idle: no output, no watched command that starts or ends, and no process that uses
+    /// processor time. No limit by default.
     #[serde(rename = "stall_timeout_sec")]
     #[schemars(with = "Option<Limit>")]
     pub stall_timeout: Option<Duration>,
-    /// Limit of an agent's silence even while its processes work. No limit when absent.
+    /// How long an agent may print nothing, even while its processes are busy. No limit by default.
     #[serde(rename = "silence_timeout_sec")]
     #[schemars(with = "Option<Limit>")]
     pub silence_limit: Option<Duration>,
-    /// Limit of an agent's silence by scenario, instead of `stall_timeout_sec`.
+    /// Idle limits of an agent by scenario; they replace `stall_timeout_sec`.
     #[serde(rename = "scenario_stall_timeouts_sec", default)]
     #[schemars(with = "Map<Id, Limit>")]
     pub scenario_stall_timeouts: BTreeMap<ScenarioId, Duration>,
-    /// Limit of each setup command.
+    /// Time limit of each setup command.
     #[serde(rename = "setup_timeout_sec")]
     #[schemars(with = "Limit", extend("default" = 600))]
     pub setup_timeout: Duration,
-    /// Limit of a grader that names none.
+    /// Time limit of a grader that sets none of its own.
     #[serde(rename = "grader_timeout_sec")]
     #[schemars(with = "Limit", extend("default" = 1800))]
     pub grader_timeout: Duration,
-    /// Limit of each call of simctl and xcresulttool by the harness, the boot of a simulator among them.
+    /// Time limit of each call of `simctl` and `xcresulttool`, including the boot of a simulator.
     #[serde(rename = "simulator_timeout_sec")]
     #[schemars(with = "Limit", extend("default" = 180))]
     pub simulator_timeout: Duration,
-    /// Most builds of graders at once, however many trials run.
+    /// Maximum number of grader builds at once, however many trials run.
     #[schemars(range(min = 1, max = 1_000))]
     pub xcodebuild_jobs: Option<u32>,
-    /// An agent, too, takes one of the places of `xcodebuild_jobs`, from its start to its end: when it builds nobody knows
-    /// beforehand.
+    /// Whether a running agent also counts towards `xcodebuild_jobs`, since it may build at any time.
     #[serde(default)]
     pub cap_agent_builds: bool,
     /// Time between INT, TERM and KILL when a process is stopped.
     #[serde(rename = "stop_grace_sec")]
     #[schemars(with = "Pause", extend("default" = 5))]
     pub stop_grace: Duration,
-    /// How long an agent may live on after its final event.
+    /// How long an agent may keep running after its final event.
     #[serde(rename = "linger_sec")]
     #[schemars(with = "Pause", extend("default" = 5))]
     pub linger: Duration,
-    /// How long output is awaited after the agent's exit.
+    /// How long to wait for output after the agent exits.
     #[serde(rename = "drain_sec")]
     #[schemars(with = "Pause", extend("default" = 2))]
     pub drain: Duration,
-    /// Trials of each agent x scenario x task.
+    /// Trials per agent, scenario and task.
     #[schemars(range(min = 1, max = 100_000), extend("default" = 1))]
     pub trials_per_cell: u32,
-    /// Seed of the order: the same seed gives the same plan on every machine.
+    /// Seed of the random order. The same seed gives the same plan on every machine.
     #[schemars(extend("default" = 1337))]
     pub random_seed: u64,
-    /// Order of the matrix.
+    /// Order of the trials.
     #[schemars(extend("default" = "random"))]
     pub plan_mode: PlanMode,
-    /// Whether a block of `blocked_by_scenario` is shuffled.
+    /// Whether trials are shuffled within a block of `blocked_by_scenario`.
     #[schemars(extend("default" = true))]
     pub shuffle_within_scenario: bool,
-    /// Whether do-nothing runs measure the fixed cost of each agent x scenario.
+    /// Whether to measure the fixed cost of each agent and scenario with a prompt that asks for nothing.
     #[serde(default)]
     pub run_baselines: bool,
-    /// Baselines of each agent x scenario.
+    /// Number of these baseline runs per agent and scenario.
     #[schemars(range(max = 100_000), extend("default" = 1))]
     pub baseline_trials_per_scenario: u32,
-    /// Trials at once; more than one changes timings, and the run says so.
+    /// Trials at once. More than one affects timings, and reports say so.
     #[schemars(range(min = 1, max = 1_000), extend("default" = 1))]
     pub jobs: u32,
-    /// Where more than four trials of a lane run, the least time between two starts; up to a half more by chance.
+    /// Minimum time between two starts in a lane that runs more than four trials at once, plus up to half of it at
+    /// random.
     #[serde(rename = "start_gap_sec")]
     #[schemars(with = "Pause", extend("default" = 0.25))]
     pub start_gap: Duration,
-    /// How often and when a trial is tried again that something else than the agent decided.
+    /// When a trial is retried that failed for reasons other than the agent.
     #[schemars(extend("default" = {}))]
     pub retries: RetrySettings,
-    /// What a run may take of the disk, of memory and of money.
+    /// Limits on disk space, memory and cost.
     #[schemars(extend("default" = {}))]
     pub limits: LimitSettings,
-    /// What each trial works in.
+    /// What kind of workspace each trial gets.
     #[schemars(extend("default" = "worktree"))]
     pub workspace: WorkspaceKind,
     /// `isolation` and what belongs to it.
     #[serde(flatten)]
     pub isolation: IsolationSettings,
-    /// The network of agents, where neither a task nor a scenario says.
+    /// Network access of agents, unless a task or a scenario sets it.
     #[schemars(extend("default" = "host"))]
     pub network: Network,
-    /// Hosts that agents may ask beside their provider, where their network is `provider`: api.example.com, *.example.com,
-    /// 10.0.0.7:8080.
+    /// Hosts that agents may reach besides their provider when their network is `provider`, such as `api.example.com`,
+    /// `*.example.com` or `10.0.0.7:8080`.
     #[serde(default)]
     #[schemars(with = "Vec<Host>")]
     pub hosts: Vec<HostRule>,
-    /// The network of graders; never more than the agent of their trial has.
+    /// Network access of graders; never more than the agent of the trial had.
     #[schemars(with = "GraderNetwork", extend("default" = "host"))]
     pub grader_network: Network,
-    /// Where the project's solutions can be fetched: parts of addresses, and names of packages. By default its remotes and
-    /// the names in its manifests; [] for no watch.
+    /// Where solutions of the project could be downloaded: parts of URLs, and package names. Trials that contact them are
+    /// flagged. By default the project's git remotes and the package names in its manifests; `[]` turns the check off.
     #[schemars(with = "Option<Vec<Filled>>")]
     pub upstream: Option<Vec<String>>,
-    /// Whether agents keep the tools by which their provider searches and fetches the web.
+    /// Whether agents keep the web search and fetch tools of their provider.
     #[serde(default)]
     pub web_tools: bool,
-    /// Whether `summary_cold.*` are written for trials without cached reads.
+    /// Whether to write `summary_cold.*` for trials without cached reads.
     #[schemars(extend("default" = true))]
     pub summary_cache_strata: bool,
-    /// Whether workspaces stay after their trial, to look into failures.
+    /// Whether to keep workspaces after their trial, for debugging.
     #[serde(default)]
     pub keep_workdirs: bool,
-    /// Whether the repository is fetched once before `base_ref` is resolved.
+    /// Whether to run `git fetch` once before `base_ref` is resolved.
     #[serde(default)]
     pub fetch_remote: bool,
-    /// Whether reference patches are checked before the trials.
+    /// Whether to check reference patches before the trials.
     #[serde(default)]
     pub validate_tasks: bool,
     /// How much of an agent's output is kept as a transcript.
     #[schemars(extend("default" = "minimal"))]
     pub transcript_mode: TranscriptMode,
-    /// Whether agents get a private home, so that your own settings and skills stay out.
+    /// Whether agents get an empty home directory, without your own settings and skills.
     #[serde(default)]
     pub clean_agent_env: bool,
-    /// Whether ccusage reports the cost of Codex where the provider does not.
+    /// Whether to ask ccusage for the cost of Codex when the provider does not report it.
     #[schemars(extend("default" = true))]
     pub use_ccusage_for_codex: bool,
-    /// Which ccusage that is.
+    /// Which version of ccusage to use.
     #[schemars(extend("default" = "ccusage@20.0.24"))]
     pub ccusage_package: CcusagePackage,
-    /// Whether Swift package dependencies are resolved once before the trials.
+    /// Whether to resolve Swift package dependencies once before the trials.
     #[serde(default)]
     pub prewarm_spm: bool,
     /// Shared Swift package cache, relative to `output_root`.
     #[schemars(with = "Option<Filled>")]
     pub spm_cache_dir: Option<PathBuf>,
-    /// Environment of agent and MCP processes in every scenario.
+    /// Environment variables of agents and MCP servers in every scenario.
     #[serde(default)]
     #[schemars(with = "Map<Variable, Word>")]
     pub env: BTreeMap<String, String>,
-    /// Names of further variables of your own environment that agents may see.
+    /// Variables of your own environment that agents may see as well; a `*` may end a name.
     #[serde(default)]
     #[schemars(with = "Vec<VariableRule>")]
     pub env_pass: Vec<String>,
-    /// Further commands whose calls are watched, beside xcodebuild and xcrun.
+    /// Commands whose calls are recorded, besides `xcodebuild` and `xcrun`.
     #[serde(default)]
     #[schemars(with = "Vec<Program>")]
     pub shims: Vec<String>,
     /// Whether agents see `EVAL_SUITE_ROOT`, which leads to the reference solutions.
     #[serde(default)]
     pub agent_sees_suite_root: bool,
-    /// Whether an agent sums up the tool errors after the run.
+    /// Whether an agent summarizes the tool errors after the run.
     #[serde(default)]
     pub post_run_report: bool,
-    /// Id of the agent that writes reports after the run.
+    /// Id of the agent that writes these reports.
     #[schemars(with = "Option<Id>")]
     pub post_run_report_agent: Option<AgentId>,
-    /// Where that report goes, relative to the run directory.
+    /// File of the tool error report, relative to the run directory.
     #[schemars(with = "Inside", extend("default" = "tool_error_report.md"))]
     pub post_run_report_path: PathBuf,
-    /// Whether an agent analyses the failures after the run.
+    /// Whether an agent analyzes the failures after the run.
     #[serde(default)]
     pub failure_analysis: bool,
 }
@@ -234,20 +234,20 @@ impl Settings {
 /// Which ccusage is asked; the versions are pinned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 pub enum CcusagePackage {
-    /// A program for each system; knows newer models and written tokens.
+    /// A native program; knows newer models and cache writes.
     #[default]
     #[serde(rename = "ccusage@20.0.24")]
     Ccusage20,
-    /// A script for any system; gives newer models the price of an older one.
+    /// A script that runs anywhere; prices newer models like an older one.
     #[serde(rename = "@ccusage/codex@18.0.11")]
     Codex18,
 }
 
-/// Order of the matrix.
+/// Order of the trials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PlanMode {
-    /// All trials shuffled.
+    /// All trials in random order.
     Random,
     /// Grouped by scenario, then agent; baselines first in each block.
     BlockedByScenario,
@@ -257,9 +257,9 @@ pub enum PlanMode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TranscriptMode {
-    /// Messages, tool calls and errors, a line each.
+    /// Messages, tool calls and errors, one line each.
     Minimal,
-    /// Every byte as it came.
+    /// The output as it is.
     Raw,
     /// Nothing.
     None,

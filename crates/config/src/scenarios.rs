@@ -23,40 +23,41 @@ pub(super) struct Scenarios {
     pub(super) left_out: Vec<LeftOut>,
 }
 
-/// A scenario: a named treatment. What an entry with the id of a built-in scenario leaves out stays as it is built in.
+/// A scenario: the conditions under which agents work. An entry with the id of a built-in scenario changes only the keys
+/// that it sets.
 #[derive(Clone, Deserialize, JsonSchema)]
 pub(super) struct ScenarioKeys {
-    /// Name in rows, reports and folders; unique, letter case aside.
+    /// Name in rows, reports and folders. Must be unique, ignoring case.
     #[schemars(with = "Id")]
     id: ScenarioId,
     /// Shown in reports.
     description: Option<String>,
     /// Text put before the task's prompt.
     prompt_prefix: Option<String>,
-    /// Text put after it.
+    /// Text put after the task's prompt.
     prompt_suffix: Option<String>,
-    /// Whether the build parameters are listed in the prompt.
+    /// Whether the prompt lists the build parameters.
     #[serde(default)]
     primed: bool,
-    /// Whether the prompt says that MCP tools are preferred.
+    /// Whether the prompt asks the agent to prefer MCP tools.
     #[serde(default)]
     prefer_mcp: bool,
-    /// JSON file with mcpServers that the agent is given; MCP is switched off hard when absent.
+    /// JSON file with `mcpServers` for the agent. Without it, MCP is off.
     #[schemars(with = "Option<AnyPath>")]
     mcp_config: Option<PathBuf>,
-    /// Files or folders laid into the workspace.
+    /// Files or folders to copy into the workspace.
     #[serde(default)]
     files: Listed<LaidFile>,
-    /// Further arguments, put where `{EXTRA_ARGS}` is: a list for every agent, or a mapping from a kind of agent to a list.
+    /// Arguments that replace `{EXTRA_ARGS}`: a list for every agent, or a mapping from kinds of agents to lists.
     #[schemars(extend("default" = []))]
     agent_args: AgentArgs,
-    /// Further environment of the agent.
+    /// Environment variables of the agent.
     #[serde(default)]
     #[schemars(with = "Map<Variable, Word>")]
     env: BTreeMap<String, String>,
-    /// The network of its agents, instead of suite.network; where the task says one, too, the narrower one holds.
+    /// Network access of agents; replaces `suite.network`. If the task sets one too, the stricter one applies.
     network: Option<Network>,
-    /// Hosts that its agents may ask beside those of suite.hosts.
+    /// Hosts that agents may reach besides those of `suite.hosts`.
     #[serde(default)]
     #[schemars(with = "Vec<Host>")]
     hosts: Vec<HostRule>,
@@ -70,13 +71,13 @@ enum AgentArgs {
     ByKind(#[schemars(with = "Map<AgentKind, Vec<Word>>")] BTreeMap<AgentKind, Vec<String>>),
 }
 
-/// A file or folder laid into a tree.
+/// A file or folder to copy.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub(super) struct LaidFile {
-    /// Where it is.
+    /// File or folder to copy.
     #[schemars(with = "AnyPath")]
     from: PathBuf,
-    /// Where it goes, relative to the project's folder.
+    /// Destination, relative to the project's folder.
     #[schemars(with = "Inside")]
     to: PathBuf,
 }

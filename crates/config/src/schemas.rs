@@ -1,56 +1,52 @@
 //! The JSON Schemas of the files that a person writes, from the types that they are read into.
 
-use std::sync::LazyLock;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
-use schemars::{JsonSchema, SchemaGenerator};
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use crate::load::ConfigFile;
-use crate::prices::ShippedKeys;
-use crate::tasks::TasksFile;
-use crate::traces::AgentCi;
-
-/// Every type that a file or a part of one is read into; its definitions are all there are.
-#[derive(JsonSchema)]
-#[expect(dead_code, reason = "its schema alone is of use")]
-struct All {
-    config: ConfigFile,
-    tasks: TasksFile,
-    traces: AgentCi,
-    shipped: ShippedKeys,
-}
-
-pub(super) static DEFINITIONS: LazyLock<Map<String, Value>> = LazyLock::new(|| {
-    let root = SchemaGenerator::default().into_root_schema_for::<All>();
-    let raw = match root.get("$defs") {
-        Some(Value::Object(raw)) => raw.clone(),
-        _ => Map::new(),
-    };
-    let finished = raw.iter().map(|(name, schema)| {
-        let mut schema = schema.clone();
-        finish(&mut schema, &raw);
-        (name.clone(), schema)
-    });
-    finished.collect()
-});
-
-/// The schema of a type of [`All`].
+/// The schema of a type in one piece, without references.
 pub(super) fn of<T: JsonSchema>() -> &'static Value {
-    named(&T::schema_name())
+    static MADE: Mutex<BTreeMap<String, &Value>> = Mutex::new(BTreeMap::new());
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    made.entry(T::schema_name().into_owned())
+        .or_insert_with(|| {
+            // Each is made once and needed to the end.
+            Box::leak(Box::new(finished::<T>(true)))
+        })
 }
 
-fn named(name: &str) -> &'static Value {
-    DEFINITIONS.get(name).unwrap_or(&Value::Null)
-}
-
-/// The schema itself: references and `or null` are followed.
-pub(super) fn resolved(schema: &'static Value) -> &'static Value {
-    if let Some(name) = schema["$ref"].as_str() {
-        return resolved(named(name.trim_start_matches("#/$defs/")));
+/// The schema of a file as others read it: with definitions, room for keys of your own, and without what the walker alone
+/// knows.
+pub(super) fn exported<T: JsonSchema>(title: &str) -> Value {
+    let mut whole = without_own_keywords(&finished::<T>(false));
+    let text = whole.to_string();
+    if let Some(definitions) = whole["$defs"].as_object_mut() {
+        definitions.retain(|name, _| text.contains(&format!("\"#/$defs/{name}\"")));
     }
-    let alternatives = schema["anyOf"].as_array().map(Vec::as_slice);
-    match alternatives.unwrap_or_default() {
-        [only, null] if null["type"] == "null" => resolved(only),
+    whole["title"] = title.into();
+    whole["patternProperties"] = json!({"^x-": {"description": "Yours: a place for anchors."}});
+    whole
+}
+
+fn finished<T: JsonSchema>(in_one_piece: bool) -> Value {
+    let mut settings = SchemaSettings::draft2020_12();
+    settings.inline_subschemas = in_one_piece;
+    let mut root = settings
+        .into_generator()
+        .into_root_schema_for::<T>()
+        .to_value();
+    let definitions = root["$defs"].as_object().cloned().unwrap_or_default();
+    finish(&mut root, &definitions);
+    root
+}
+
+/// The schema itself: `or null` is put aside.
+pub(super) fn resolved(schema: &'static Value) -> &'static Value {
+    match schema["anyOf"].as_array().map(Vec::as_slice) {
+        Some([only, null]) if null["type"] == "null" => resolved(only),
         _ => schema,
     }
 }
@@ -116,7 +112,8 @@ fn describe(object: &mut Map<String, Value>) {
 }
 
 fn close(object: &mut Map<String, Value>) {
-    if object.get("type").is_none_or(|kind| kind != "object") {
+    let kind = object.get("type").unwrap_or(&Value::Null);
+    if kind != "object" && *kind != json!(["object", "null"]) {
         return;
     }
     let required = object.get("required").and_then(Value::as_array);
@@ -162,67 +159,14 @@ fn nullable(schema: &mut Value) {
     }
 }
 
-/// JSON Schema (draft 2020-12) of `config.yaml`.
-#[must_use]
-pub fn schema_config() -> Value {
-    titled("proctor config.yaml", &open(of::<ConfigFile>()))
-}
-
-/// JSON Schema (draft 2020-12) of `tasks.yaml`: a mapping with `tasks`, or that list alone.
-#[must_use]
-pub fn schema_tasks() -> Value {
-    let file = of::<TasksFile>();
-    let list = &file["properties"]["tasks"];
-    titled("proctor tasks.yaml", &json!({"anyOf": [open(file), list]}))
-}
-
-/// A file may hold keys of its own.
-fn open(file: &Value) -> Value {
-    let mut file = file.clone();
-    file["patternProperties"] = json!({"^x-": {"description": "Yours: a place for anchors."}});
-    file
-}
-
-fn titled(title: &str, schema: &Value) -> Value {
-    let mut whole = exported(schema);
-    let mut used = Map::new();
-    let mut open = references(schema);
-    while let Some(name) = open.pop() {
-        if !used.contains_key(&name) {
-            let definition = named(&name);
-            open.extend(references(definition));
-            used.insert(name, exported(definition));
-        }
-    }
-    whole["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
-    whole["title"] = title.into();
-    whole["$defs"] = used.into();
-    whole
-}
-
-/// The names of the definitions that a schema refers to.
-fn references(schema: &Value) -> Vec<String> {
-    match schema {
-        Value::Array(items) => items.iter().flat_map(references).collect(),
-        Value::Object(object) => {
-            let own = object.get("$ref").and_then(Value::as_str);
-            let own = own.map(|name| name.trim_start_matches("#/$defs/").to_owned());
-            own.into_iter()
-                .chain(object.values().flat_map(references))
-                .collect()
-        }
-        _ => Vec::new(),
-    }
-}
-
 /// As others read it: a mapping that may be written short is either, and so is a tagged one that needs no keys.
-fn exported(schema: &Value) -> Value {
+fn without_own_keywords(schema: &Value) -> Value {
     match schema {
-        Value::Array(items) => items.iter().map(exported).collect(),
+        Value::Array(items) => items.iter().map(without_own_keywords).collect(),
         Value::Object(object) => {
             let whole: Map<String, Value> = object
                 .iter()
-                .map(|(key, value)| (key.clone(), exported(value)))
+                .map(|(key, value)| (key.clone(), without_own_keywords(value)))
                 .collect();
             let mut whole = either(whole);
             if let Value::Object(whole) = &mut whole {

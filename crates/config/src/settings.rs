@@ -22,45 +22,45 @@ pub(super) struct SuiteKeys {
     name: Option<String>,
     #[serde(flatten)]
     settings: Settings,
-    /// Whether models without a price in the config have the dated list price that proctor ships.
+    /// Whether models without a price in the config get the list price that ships with proctor.
     #[schemars(extend("default" = true))]
     pub(super) default_prices: bool,
-    /// Scenarios that run when none are named on the command line, in this order; all that apply by default.
+    /// Scenarios to run, in this order, unless the command line names others. By default all that apply.
     #[serde(rename = "scenarios")]
     #[schemars(with = "Option<Vec<Id>>", length(min = 1))]
     _scenarios: Option<IgnoredAny>,
-    /// What is asked of every task's answer, path and bill, unless its own expect says otherwise.
+    /// Checks of answer, tool path and cost for every task, unless its own `expect` says otherwise.
     #[serde(rename = "defaults")]
     #[schemars(with = "Option<Expect>")]
     _defaults: Option<IgnoredAny>,
 }
 
-/// What the agents work on: exactly one of `repo_path` and template.
+/// What the agents work on: exactly one of `repo_path` and `template`.
 #[derive(Deserialize, JsonSchema)]
 #[schemars(extend("oneOf" = [
     {"required": ["repo_path"], "properties": {"repo_path": {"not": {"type": "null"}}}},
     {"required": ["template"], "properties": {"template": {"not": {"type": "null"}}}},
 ]))]
 pub(super) struct ProjectKeys {
-    /// Folder inside a git repository; it may be a subfolder.
+    /// Folder of a git repository, or a folder inside one.
     #[schemars(with = "Option<AnyPath>")]
     repo_path: Option<PathBuf>,
-    /// Plain folder that is turned into a repository at run time.
+    /// Plain folder that is copied into a new repository for the run.
     #[schemars(with = "Option<AnyPath>")]
     template: Option<PathBuf>,
-    /// Commit that every trial starts from; a commit id is best for stable runs.
+    /// Commit that every trial starts from. A commit id makes runs repeatable.
     #[schemars(with = "Word", extend("default" = "HEAD"))]
     base_ref: String,
-    /// Whether agents are started although files of Git LFS are only pointers in their workspaces.
+    /// Whether to run although files of Git LFS are only pointers in the workspaces.
     #[serde(default)]
     allow_lfs_pointers: bool,
-    /// Simulator of Apple projects.
+    /// Simulator for Apple projects.
     #[schemars(with = "Option<Filled>")]
     simulator_name: Option<String>,
-    /// Simulators that trials get, each one trial's at any time: a list of ids or names, or `per_trial` for a copy of the named
-    /// one.
+    /// Simulators for trials; each serves one trial at a time. A list of ids or names, or `per_trial` for a fresh copy of
+    /// the named one.
     simulators: Option<SimulatorKeys>,
-    /// Build parameters: used by graders, and listed in primed prompts only.
+    /// Build parameters for graders. Primed prompts list them.
     build_params: Option<BuildKeys>,
 }
 
@@ -78,7 +78,7 @@ enum PerTrial {
     PerTrial,
 }
 
-/// Build parameters; further ones of your own are listed in primed prompts as they are.
+/// Build parameters for graders. Primed prompts list them, and any other keys that you add.
 #[derive(Default, Deserialize, JsonSchema)]
 struct BuildKeys {
     /// Xcode workspace.
@@ -96,13 +96,13 @@ struct BuildKeys {
     /// Build configuration.
     #[schemars(with = "Option<Word>")]
     configuration: Option<String>,
-    /// Simulator, instead of `project.simulator_name`.
+    /// Simulator; it replaces `project.simulator_name`.
     #[schemars(with = "Option<Word>")]
     simulator_name: Option<String>,
     /// Destination of xcodebuild.
     #[schemars(with = "Option<Word>")]
     destination: Option<String>,
-    /// Simulator by its id.
+    /// Simulator by id.
     #[schemars(with = "Option<Word>")]
     simulator_udid: Option<String>,
     /// The same as `simulator_udid`.

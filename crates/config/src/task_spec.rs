@@ -20,11 +20,11 @@ pub struct ScenarioSpec {
     pub description: Option<String>,
     /// Text put before the task's prompt.
     pub prompt_prefix: Option<String>,
-    /// Text put after it.
+    /// Text put after the task's prompt.
     pub prompt_suffix: Option<String>,
-    /// Whether the build parameters are listed in the prompt.
+    /// Whether the prompt lists the build parameters.
     pub primed: bool,
-    /// Whether the prompt says that MCP tools are preferred.
+    /// Whether the prompt asks the agent to prefer MCP tools.
     pub prefer_mcp: bool,
     /// MCP: `None` = switched off hard, else the file with `mcpServers`.
     pub mcp_config: Option<PathBuf>,
@@ -34,7 +34,7 @@ pub struct ScenarioSpec {
     pub files: Vec<(PathBuf, PathBuf)>,
     /// Further agent arguments, put where `{EXTRA_ARGS}` is: (`None` = every agent, else that kind only, arguments).
     pub agent_args: Vec<(Option<AgentKind>, Vec<String>)>,
-    /// Further environment of the agent.
+    /// Environment variables of the agent.
     pub env: BTreeMap<String, String>,
     /// `network` (new): that of its agents, if not what the suite says; of two the narrower one holds.
     pub network: Option<Network>,
@@ -45,7 +45,7 @@ pub struct ScenarioSpec {
 /// The MCP server of the built-in MCP scenarios.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 pub struct McpSettings {
-    /// Whether the built-in MCP scenarios apply; they need `mcp_configs/` beside the config.
+    /// Whether to use the built-in MCP scenarios. They need the folder `mcp_configs` next to the config.
     #[serde(default)]
     pub enabled: bool,
     /// Program and arguments that start the server before an MCP trial.
@@ -56,8 +56,8 @@ pub struct McpSettings {
     #[serde(default)]
     #[schemars(with = "Vec<Word>")]
     pub stop_command: Vec<String>,
-    /// Environment of the server; `EVAL_MCP_TOOL_LOG` may name a JSONL that it writes, with `{RUN_ID}` in it; a relative path
-    /// starts from the folder of the config.
+    /// Environment variables of the server. `EVAL_MCP_TOOL_LOG` may name a JSONL file in which it logs its tool calls;
+    /// `{RUN_ID}` in it is replaced.
     #[serde(default)]
     #[schemars(with = "Map<Variable, Word>")]
     pub env: BTreeMap<String, String>,
@@ -120,9 +120,9 @@ impl TaskSpec {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskKind {
-    /// Can the agent do it at all?
+    /// Tests what agents can do at all.
     Capability,
-    /// Does it still do it?
+    /// Tests that agents still do what they did.
     Regression,
 }
 

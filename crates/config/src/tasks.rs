@@ -28,7 +28,7 @@ pub(super) struct TasksFile {
 /// A task.
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct TaskKeys {
-    /// Name in rows, reports and folders; unique, letter case aside.
+    /// Name in rows, reports and folders. Must be unique, ignoring case.
     #[schemars(with = "Id")]
     id: TaskId,
     /// Shown in reports.
@@ -40,52 +40,52 @@ pub(super) struct TaskKeys {
     /// What the task is for.
     #[schemars(extend("default" = "capability"))]
     kind: TaskKind,
-    /// Commands run in the workspace before the agent, each a list of words or a line for the shell.
+    /// Commands to run in the workspace before the agent starts.
     #[serde(default)]
     #[schemars(with = "Vec<Command>")]
     setup_commands: Vec<Vec<String>>,
-    /// What judges the result, in order; the first that fails ends it. Each is a name, or a mapping with type and options.
+    /// Graders of the result, in order; the first that fails ends grading. Each is a type, or a mapping with `type` and
+    /// options.
     #[serde(default)]
     graders: Listed<Grader>,
-    /// What is asked of its answer, its path and its bill, judged after graders; what suite.defaults asks is added key by
-    /// key, and a section that is null takes it away.
+    /// Checks of answer, tool path and cost, which run after `graders`. Keys of `suite.defaults` that are not set here
+    /// apply too; a section that is null removes them.
     #[serde(rename = "expect")]
     #[schemars(with = "Option<Expect>")]
     _expect: Option<IgnoredAny>,
-    /// Graders that judge after all others passed, by cases that the agent could not know: the report shows how many trials
-    /// pass one and fail the other.
+    /// Graders that run after all others passed, with cases that the agent cannot know. The report counts the trials that
+    /// pass the others and fail these.
     #[serde(default)]
     held_out_graders: Listed<Grader>,
-    /// Whether no honest work can pass: whatever passes all the same raises an alarm.
+    /// Whether the task has no honest solution. A trial that passes anyway raises an alarm.
     #[serde(default)]
     impossible: bool,
-    /// The network of its agents, instead of suite.network.
+    /// Network access of agents; replaces `suite.network`.
     network: Option<Network>,
-    /// Hosts that its agents may ask beside those of suite.hosts.
+    /// Hosts that agents may reach besides those of `suite.hosts`.
     #[serde(default)]
     #[schemars(with = "Vec<Host>")]
     hosts: Vec<HostRule>,
-    /// Patterns for paths that go into the graders' tree though the base commit's own rules ignore them, or though they are
-    /// caches.
+    /// Path patterns of changes that are graded although git ignores them, or although they are caches.
     #[serde(default)]
     #[schemars(with = "Vec<Glob>")]
     carry: Vec<String>,
-    /// Patterns for paths that are put back as they were before graders run; a change of one breaks a rule. New files there
-    /// are left behind, unless every grader has a twin. What `forbidden_globs` name is always protected. By default
-    /// configuration of test runners, such as conftest.py, jest.config.js or build.rs; [] for none.
+    /// Path patterns that are restored before graders run; changing such a file breaks a rule. New files there are not
+    /// graded, unless every grader has a twin. Paths in `forbidden_globs` are always protected. By default the
+    /// configuration of test runners, such as `conftest.py`, `jest.config.js` or `build.rs`; `[]` for none.
     #[schemars(with = "Option<Vec<Glob>>")]
     protected: Option<Vec<String>>,
-    /// Patterns for the only paths whose changes are graded; what is changed elsewhere is left behind and listed. Anywhere by
-    /// default.
+    /// Path patterns of the only changes that are graded. Other changes are listed, but not graded. By default all
+    /// changes are graded.
     #[schemars(with = "Option<Vec<Glob>>", length(min = 1))]
     allowed_changes: Option<Vec<String>>,
-    /// Files or folders that are laid into the graders' tree alone, such as hidden tests: no agent sees them.
+    /// Files or folders for graders alone, such as hidden tests. No agent sees them.
     #[serde(default)]
     grader_files: Listed<LaidFile>,
-    /// Unified diff that solves the task, relative to the config's folder; --validate-tasks checks it.
+    /// Unified diff that solves the task. `--validate-tasks` checks that it passes.
     #[schemars(with = "Option<AnyPath>")]
     reference_patch: Option<PathBuf>,
-    /// Unified diffs of other right solutions: validation holds graders and twins against them, too.
+    /// Unified diffs of other correct solutions, which validation checks too.
     #[serde(default)]
     #[schemars(with = "Vec<AnyPath>")]
     alternatives: Vec<PathBuf>,

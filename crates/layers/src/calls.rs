@@ -46,20 +46,20 @@ fn leaves<'a>(value: &'a Value, found: &mut Vec<Cow<'a, str>>) {
     }
 }
 
-/// A call that must not be made: one that all of these keys fit.
+/// A forbidden call. All keys that are set must match; at least one is required.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 pub struct CallPattern {
-    /// Name of the tool; a * stands for any letters.
+    /// Name of the tool; a `*` stands for any text.
     #[schemars(with = "Option<Filled>")]
     pub tool: Option<String>,
-    /// Words that a command in a call of a shell begins with.
+    /// Words that a shell command begins with.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Option<CommandLine>")]
     pub command: Vec<String>,
-    /// Pattern for a path in its arguments; at any depth unless it begins with /.
+    /// Path pattern for a path in the arguments; at any depth unless it begins with `/`.
     #[schemars(with = "Option<Glob>")]
     pub path: Option<PathRule>,
-    /// A pattern of Python's re that is found in one of its arguments.
+    /// Regular expression in Python's syntax that matches in one of the arguments.
     #[serde(default, deserialize_with = "pattern")]
     #[schemars(with = "Option<vocabulary::Pattern>")]
     pub pattern: Option<Pattern>,

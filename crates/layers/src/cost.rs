@@ -2,21 +2,21 @@
 
 use super::finding::Findings;
 
-/// Warns when a trial took more than it should.
+/// Warns if a trial used more than allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Default, serde::Deserialize, schemars::JsonSchema)]
 pub struct CostSpec {
-    /// Most times the cost of the baseline, above 0; less than 1 asks for an improvement.
+    /// Maximum cost as a multiple of the baseline's cost. Below 1 it demands an improvement.
     pub max_cost_multiplier: Option<f64>,
-    /// Most tokens, in and out.
+    /// Maximum number of tokens, input and output together.
     #[schemars(range(max = 1_000_000_000_000_000_u64))]
     pub max_total_tokens: Option<u64>,
-    /// Most requests to a model.
+    /// Maximum number of requests to a model.
     #[schemars(range(max = 1_000_000_000_000_000_u64))]
     pub max_llm_calls: Option<u64>,
-    /// Most milliseconds from start to end.
+    /// Maximum duration in milliseconds.
     #[schemars(range(max = 1_000_000_000_000_000_u64))]
     pub max_latency_ms: Option<u64>,
-    /// Most USD.
+    /// Maximum cost in USD.
     pub max_cost_usd: Option<f64>,
 }
 

@@ -15,51 +15,51 @@ use proctor_model::vocabulary::Word;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Similarity {
-    /// 2 |LCS| / (|P| + |R|), by their longest common subsequence.
+    /// 2 |LCS| / (|P| + |R|), with the longest common subsequence.
     #[default]
     Lcs,
-    /// 1 - edit distance / length of the longer one.
+    /// 1 - edit distance / length of the longer sequence.
     Edit,
 }
 
-/// Warns when the calls of tools are not as they should be, and fails when a forbidden one was made.
+/// Checks tool calls. Forbidden calls fail the trial; the other checks warn.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 pub struct PathSpec {
-    /// Most calls of tools; 0 for none at all.
+    /// Maximum number of tool calls.
     #[schemars(range(max = 1_000_000_000_000_000_u64))]
     pub max_tool_calls: Option<u64>,
-    /// Tools that must not be used; one that is fails the trial.
+    /// Tools whose use fails the trial.
     #[serde(default)]
     #[schemars(with = "Vec<Word>")]
     pub forbidden_tools: Vec<String>,
-    /// Calls that must not be made, by their arguments; one that is fails the trial.
+    /// Calls that fail the trial, by their arguments.
     #[serde(default)]
     pub forbidden_calls: Vec<CallPattern>,
-    /// Tools that should be used.
+    /// Tools that should be called.
     #[schemars(with = "Option<Vec<Word>>")]
     pub expected_tools: Option<Vec<String>>,
-    /// Least share of the expected tools that was used; 1 once tools are expected.
+    /// Minimum share of the expected tools that were used. By default 1 if `expected_tools` is set.
     #[schemars(range(min = 0, max = 1))]
     pub min_tool_recall: Option<f64>,
-    /// Least share of the used tools that was expected.
+    /// Minimum share of the used tools that were expected.
     #[schemars(range(min = 0, max = 1))]
     pub min_tool_precision: Option<f64>,
-    /// Least similarity with the reference: `expected_tool_sequence`, else the baseline.
+    /// Minimum similarity with the reference: `expected_tool_sequence`, or else the baseline.
     #[schemars(range(min = 0, max = 1))]
     pub min_sequence_similarity: Option<f64>,
-    /// How similarity is measured.
+    /// How similarity is measured; P are the used tools, R is the reference.
     #[schemars(extend("default" = "lcs"))]
     pub similarity: Similarity,
-    /// Most calls of the same tool as right before, whatever their arguments.
+    /// Maximum number of calls of the same tool as the call before, whatever the arguments.
     #[schemars(range(min = 1, max = 1_000_000_000_000_000_u64), extend("default" = Self::MAX_LOOPS))]
     pub max_loops: u64,
-    /// Most calls of the same tool with the same arguments as right before.
+    /// Maximum number of calls of the same tool with the same arguments as the call before.
     #[schemars(range(max = 1_000_000_000_000_000_u64))]
     pub max_loops_same_args: Option<u64>,
-    /// The tools that should be called, in order.
+    /// Tools that should be called, in this order.
     #[schemars(with = "Option<Vec<Word>>")]
     pub expected_tool_sequence: Option<Vec<String>>,
-    /// What the used tools are held to, seen from the side of the reference.
+    /// How the used tools must relate to the reference.
     #[schemars(extend("default" = "subset"))]
     pub match_mode: MatchMode,
     /// An agent that work should be handed to; traces alone show that.

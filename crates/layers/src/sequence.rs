@@ -67,14 +67,14 @@ pub fn loop_count<T: PartialEq>(calls: &[T]) -> usize {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MatchMode {
-    /// The used tools are those of the reference, in order and number.
+    /// Exactly the tools of the reference, in the same order.
     Strict,
-    /// The used tools are those of the reference, in any order and number.
+    /// The same tools, in any order and number.
     Unordered,
-    /// Every tool of the reference was used, others may be too.
+    /// Every tool of the reference was used; others may be too.
     #[default]
     Subset,
-    /// Every used tool is in the reference; not all of it need be used.
+    /// Only tools of the reference were used, not necessarily all.
     Superset,
 }
 

@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Network {
-    /// That of the person who runs the suite.
+    /// Full access to the network of this machine.
     #[default]
     Host,
-    /// A proxy to the agent's provider and to `hosts`; only a jail can do that.
+    /// Only the agent's provider and `hosts`, through a proxy. Needs a jail.
     Provider,
-    /// None but loopback; only a jail can do that.
+    /// Only loopback. Needs a jail.
     None,
 }
 

@@ -10,7 +10,7 @@ use crate::{
 /// What kept the processes of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Isolation {
-    /// A session of its own, and a sweep at its end.
+    /// A process session of its own, whose processes are killed at the end.
     None,
     /// Namespaces of its own, a view of the file system, and an end that nothing outlives (Linux).
     Jail,
@@ -34,11 +34,11 @@ impl Isolation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkspaceKind {
-    /// A linked worktree of a repository that belongs to the trial alone and holds one commit.
+    /// A git worktree of a private repository that holds a single commit.
     Worktree,
-    /// The same with .git inside the workspace, for agents whose sandbox refuses a linked worktree.
+    /// The same, with `.git` inside the workspace, for agents whose sandbox refuses a linked worktree.
     Clone,
-    /// A worktree of your own repository, for trusted agents only.
+    /// A worktree of your own repository. Only for trusted agents.
     Shared,
 }
 

@@ -6,6 +6,7 @@ mod fixtures;
 mod judge;
 mod laws;
 mod messages;
+mod reference;
 mod schemas;
 mod selection;
 mod traces;

@@ -5,41 +5,37 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::fixture;
+use crate::load::ConfigFile;
 use crate::problem::Report;
-use crate::schemas::DEFINITIONS;
+use crate::schemas;
+use crate::tasks::TasksFile;
 use crate::walk::Walker;
 use crate::{AgentKind, schema_config, schema_tasks};
 
 /// Every key of config and tasks, with the schema of its value.
 fn keys() -> Vec<(&'static str, &'static Value)> {
-    let [config, tasks] = [schema_config(), schema_tasks()];
     let mut found = Vec::new();
-    for (name, schema) in DEFINITIONS.iter() {
-        let is_used = |whole: &Value| whole["$defs"].get(name).is_some();
-        if ["ConfigFile", "TasksFile"].contains(&name.as_str())
-            || is_used(&config)
-            || is_used(&tasks)
-        {
-            collect(schema, &mut found);
-        }
-    }
+    collect(schemas::of::<ConfigFile>(), &mut found);
+    collect(schemas::of::<TasksFile>(), &mut found);
     found
 }
 
 fn collect(schema: &'static Value, found: &mut Vec<(&'static str, &'static Value)>) {
-    let Value::Object(object) = schema else {
-        return;
-    };
-    let is_object = object.get("type").is_some_and(|it| it == "object");
-    if let Some(Value::Object(properties)) = object.get("properties").filter(|_| is_object) {
-        let keys = properties
-            .iter()
-            .filter(|(_, schema)| schema.get("const").is_none());
-        found.extend(keys.map(|(key, schema)| (key.as_str(), schema)));
+    match schema {
+        Value::Array(items) => items.iter().for_each(|item| collect(item, found)),
+        Value::Object(object) => {
+            let properties = object.get("properties").and_then(Value::as_object);
+            let is_own =
+                |schema: &Value| schema.get("const").is_none() && schema.get("not").is_none();
+            let keys = properties
+                .into_iter()
+                .flatten()
+                .filter(|(_, it)| is_own(it));
+            found.extend(keys.map(|(key, schema)| (key.as_str(), schema)));
+            object.values().for_each(|value| collect(value, found));
+        }
+        _ => {}
     }
-    let variants = object.get("oneOf").and_then(Value::as_array);
-    let variants = variants.into_iter().flatten();
-    variants.for_each(|variant| collect(variant, found));
 }
 
 fn read_schema(name: &str) -> String {

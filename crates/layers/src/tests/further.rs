@@ -168,6 +168,13 @@ fn duplicate_keys_of_an_answer_are_read_as_python_does() {
         json!({"$ref": "https://example.com/a.json"}),
         json!({"$ref": "#/$defs/none"}),
         json!({"pattern": "("}),
+        json!({"items": [{}]}),
+        json!({"required": "a"}),
+        json!({"exclusiveMinimum": true}),
+        json!({"unevaluatedProperties": false}),
+        json!({"properties": {"a": {"$id": "b"}}}),
+        json!({"$ref": "#"}),
+        json!({"anyOf": [{"$ref": "#/$defs/a"}], "$defs": {"a": {"not": {"$ref": "#"}}}}),
     ] {
         assert!(AnswerSchema::new(wrong.clone()).is_err(), "{wrong}");
     }

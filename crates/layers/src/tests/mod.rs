@@ -3,6 +3,7 @@
 mod facts;
 mod further;
 mod laws;
+mod schema;
 mod worked;
 
 use std::path::PathBuf;

@@ -1,0 +1,224 @@
+//! Holds a value to a schema.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use serde_json::{Map, Value};
+
+use super::super::pattern::Pattern;
+use super::keywords::target;
+
+/// A value in an answer, and where it stands.
+#[derive(Clone)]
+pub(super) struct Spot<'v> {
+    value: &'v Value,
+    path: String,
+}
+
+impl<'v> Spot<'v> {
+    pub(super) fn whole(value: &'v Value) -> Self {
+        let path = String::new();
+        Self { value, path }
+    }
+
+    fn inner(&self, name: &str, value: &'v Value) -> Self {
+        let path = format!("{}/{name}", self.path);
+        Self { value, path }
+    }
+
+    fn broken(&self, keyword: &str, wanted: &Value) -> Result<(), String> {
+        let (value, wanted) = (self.value.to_string(), wanted.to_string());
+        let at = if self.path.is_empty() { "" } else { ": " };
+        Err(format!(
+            "{}{at}{value:.80} does not satisfy {keyword}: {wanted:.80}",
+            self.path
+        ))
+    }
+}
+
+pub(super) struct Check<'s> {
+    pub(super) root: &'s Value,
+    pub(super) patterns: &'s BTreeMap<String, Pattern>,
+}
+
+impl<'s> Check<'s> {
+    /// Whether a value satisfies `schema`. Schemas of what is in it are put off, not called: answers may be deep.
+    pub(super) fn schema(&self, schema: &'s Value, spot: Spot<'_>) -> Result<(), String> {
+        let mut open = VecDeque::from([(schema, spot)]);
+        while let Some((schema, spot)) = open.pop_front() {
+            if schema == &Value::Bool(false) {
+                return spot.broken("schema", schema);
+            }
+            for (keyword, wanted) in schema.as_object().into_iter().flatten() {
+                let holds = self.assertion(keyword, wanted, spot.value);
+                let holds = holds.or_else(|| self.choice(schema, keyword, spot.value));
+                if holds == Some(false) {
+                    return spot.broken(keyword, wanted);
+                }
+                let in_place = self.in_place(schema, keyword, spot.value);
+                open.extend(in_place.into_iter().map(|it| (it, spot.clone())));
+                for (name, field) in spot.value.as_object().into_iter().flatten() {
+                    let schemas = self.of_field(schema, keyword, name);
+                    open.extend(schemas.into_iter().map(|it| (it, spot.inner(name, field))));
+                }
+                let items = spot.value.as_array().into_iter().flatten();
+                for (index, item) in items.enumerate() {
+                    let schema = of_item(schema, keyword, index);
+                    open.extend(schema.map(|it| (it, spot.inner(&index.to_string(), item))));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn holds(&self, schema: &'s Value, value: &Value) -> bool {
+        self.schema(schema, Spot::whole(value)).is_ok()
+    }
+
+    /// Whether the value alone satisfies a keyword; nothing where the keyword is not about such a value.
+    fn assertion(&self, keyword: &str, wanted: &Value, value: &Value) -> Option<bool> {
+        let count = |length: usize| Some((length as u64).cmp(&wanted.as_u64()?));
+        let compare = || value.as_f64()?.partial_cmp(&wanted.as_f64()?);
+        Some(match keyword {
+            "type" => is_of_type(value, wanted),
+            "const" => value == wanted,
+            "enum" => wanted.as_array()?.contains(value),
+            "minimum" => compare()?.is_ge(),
+            "maximum" => compare()?.is_le(),
+            "exclusiveMinimum" => compare()?.is_gt(),
+            "exclusiveMaximum" => compare()?.is_lt(),
+            "multipleOf" => is_multiple(value.as_f64()?, wanted.as_f64()?),
+            "minLength" => count(value.as_str()?.chars().count())?.is_ge(),
+            "maxLength" => count(value.as_str()?.chars().count())?.is_le(),
+            "minItems" => count(value.as_array()?.len())?.is_ge(),
+            "maxItems" => count(value.as_array()?.len())?.is_le(),
+            "minProperties" => count(value.as_object()?.len())?.is_ge(),
+            "maxProperties" => count(value.as_object()?.len())?.is_le(),
+            "uniqueItems" => wanted == false || are_distinct(value.as_array()?),
+            "required" => has_all(value.as_object()?, wanted),
+            "dependentRequired" => {
+                let fields = value.as_object()?;
+                let mut all = wanted.as_object()?.iter();
+                all.all(|(name, wanted)| !fields.contains_key(name) || has_all(fields, wanted))
+            }
+            "pattern" => self.matches(wanted.as_str()?, value.as_str()?),
+            _ => return None,
+        })
+    }
+
+    fn matches(&self, pattern: &str, text: &str) -> bool {
+        let pattern = self.patterns.get(pattern);
+        pattern.is_some_and(|pattern| pattern.found_in(text) == Ok(true))
+    }
+
+    /// Whether a keyword is satisfied that asks which schemas hold.
+    fn choice(&self, schema: &'s Value, keyword: &str, value: &Value) -> Option<bool> {
+        let wanted = &schema[keyword];
+        let mut alternatives = wanted.as_array().into_iter().flatten();
+        Some(match keyword {
+            "not" => !self.holds(wanted, value),
+            "anyOf" => alternatives.any(|it| self.holds(it, value)),
+            "oneOf" => alternatives.filter(|it| self.holds(it, value)).count() == 1,
+            "contains" => {
+                let items = value.as_array()?.iter();
+                let found = items.filter(|item| self.holds(wanted, item));
+                let found = found.count() as u64;
+                let least = schema["minContains"].as_u64().unwrap_or(1);
+                let most = schema["maxContains"].as_u64().unwrap_or(u64::MAX);
+                (least..=most).contains(&found)
+            }
+            "propertyNames" => {
+                let mut names = value.as_object()?.keys();
+                names.all(|name| self.holds(wanted, &name.as_str().into()))
+            }
+            _ => return None,
+        })
+    }
+
+    /// The schemas under a keyword that the same value must satisfy.
+    fn in_place(&self, schema: &'s Value, keyword: &str, value: &Value) -> Vec<&'s Value> {
+        let wanted = &schema[keyword];
+        match keyword {
+            "$ref" => {
+                let schema = wanted.as_str().and_then(|it| target(self.root, it));
+                schema.into_iter().collect()
+            }
+            "allOf" => wanted.as_array().into_iter().flatten().collect(),
+            "if" => {
+                let is_then = self.holds(wanted, value);
+                let branch = schema.get(if is_then { "then" } else { "else" });
+                branch.into_iter().collect()
+            }
+            "dependentSchemas" => {
+                let schemas = wanted.as_object().into_iter().flatten();
+                let fields = value.as_object();
+                let schemas =
+                    schemas.filter(|(name, _)| fields.is_some_and(|it| it.contains_key(*name)));
+                schemas.map(|(_, schema)| schema).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The schemas under a keyword that a field must satisfy.
+    fn of_field(&self, schema: &'s Value, keyword: &str, name: &str) -> Vec<&'s Value> {
+        let wanted = &schema[keyword];
+        match keyword {
+            "properties" => wanted.get(name).into_iter().collect(),
+            "patternProperties" => {
+                let schemas = wanted.as_object().into_iter().flatten();
+                let schemas = schemas.filter(|(pattern, _)| self.matches(pattern, name));
+                schemas.map(|(_, schema)| schema).collect()
+            }
+            "additionalProperties" => {
+                let known = ["properties", "patternProperties"];
+                let is_known = |it: &&str| !self.of_field(schema, it, name).is_empty();
+                let further = (!known.iter().any(is_known)).then_some(wanted);
+                further.into_iter().collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// The schema under a keyword that an item must satisfy.
+fn of_item<'s>(schema: &'s Value, keyword: &str, index: usize) -> Option<&'s Value> {
+    let first = schema["prefixItems"].as_array().map_or(0, Vec::len);
+    match keyword {
+        "prefixItems" => schema[keyword].get(index),
+        "items" if index >= first => Some(&schema[keyword]),
+        _ => None,
+    }
+}
+
+fn is_of_type(value: &Value, wanted: &Value) -> bool {
+    if let Some(names) = wanted.as_array() {
+        return names.iter().any(|name| is_of_type(value, name));
+    }
+    match value {
+        Value::Null => wanted == "null",
+        Value::Bool(_) => wanted == "boolean",
+        Value::Number(number) => {
+            let is_whole = number.as_f64().is_some_and(|it| it.fract() == 0.0);
+            wanted == "number" || (wanted == "integer" && is_whole)
+        }
+        Value::String(_) => wanted == "string",
+        Value::Array(_) => wanted == "array",
+        Value::Object(_) => wanted == "object",
+    }
+}
+
+/// Up to the rounding of the division: 0.3 is a multiple of 0.1.
+fn is_multiple(value: f64, unit: f64) -> bool {
+    let times = value / unit;
+    (times - times.round()).abs() <= times.abs() * f64::EPSILON
+}
+
+fn are_distinct(items: &[Value]) -> bool {
+    let distinct: BTreeSet<String> = items.iter().map(Value::to_string).collect();
+    distinct.len() == items.len()
+}
+
+fn has_all(fields: &Map<String, Value>, names: &Value) -> bool {
+    let mut names = names.as_array().into_iter().flatten();
+    names.all(|name| name.as_str().is_some_and(|name| fields.contains_key(name)))
+}
