@@ -53,7 +53,7 @@
 //! - **a rule about what graders get of an agent's changes**: `trial/guard.rs` (the five rules), `config/protected.rs` (configuration of test
 //!   runners, by name), `trial/grading_tree.rs` (the graders' tree), `model/reason.rs` (reasons), docs/guarantees.md.
 //! - **twins**: `trial/twins.rs` (which tests are wrong in which run), `graders/test_run.rs` (what a run says), `config/twins.rs`.
-//! - **a cheat of `validate --cheats`**: `trial/cheat/`.
+//! - **a cheat of `validate --cheats`**: `crates/graders/src/cheats/`.
 //! - **a test runner whose output is read**: `config/grader_spec.rs` (`TestFormat`), `graders/test_run.rs`, a file beside it, SETUP.md.
 //! - **what outlives a start**: `record/journal.rs`, `record/extent.rs` (how much of it was noted), `record/chain.rs` (`verify`),
 //!   `record/strangers.rs` (what it did not write), `runner/journal_found.rs` (what a start finds), docs/guarantees.md.

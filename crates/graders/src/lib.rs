@@ -5,6 +5,8 @@
 
 mod apple;
 mod baseline;
+mod candidates;
+mod cheats;
 mod command;
 mod forbidden;
 mod globs;
@@ -33,6 +35,8 @@ mod unittest;
 
 pub use apple::AppleEnv;
 pub use baseline::{ForbiddenBaseline, capture_baseline};
+pub use candidates::{Candidate, candidates, candidates_of_output, declared_at};
+pub use cheats::Cheat;
 pub use globs::Globs;
 pub use grade::{GradeContext, Judged, Mixture, Round, ask_alone, grade, no_panic};
 pub use heard::{Heard, told_by_tools};
