@@ -155,9 +155,9 @@ pub(super) fn schedule(request: &RunRequest, missing: Plan, standing: &Standing)
         gap: settings.start_gap,
         seed: settings.random_seed,
     };
-    let purse = Budget::new(
+    let budget = Budget::new(
         budget(request),
         standing.charged(request.max_trial_cost_usd),
     );
-    Schedule::new(missing, rules, purse)
+    Schedule::new(missing, rules, budget)
 }

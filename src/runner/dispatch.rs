@@ -11,24 +11,26 @@ use tokio::task::{Id, JoinError, JoinSet, block_in_place};
 use crate::plan::PlannedTrial;
 use crate::runner::RunError;
 use crate::runner::disk::Disk;
+use crate::runner::lane_notices;
 use crate::runner::lanes::Lanes;
-use crate::runner::lanes_told;
 use crate::runner::metadata::JournalEnd;
+use crate::runner::prior_results::settles;
 use crate::runner::schedule::{Begin, BudgetLimits, End, Schedule, Spent, Step};
 use crate::runner::sealed::Sealed;
-use crate::trial::{ProgressSink, RunContext, crashed_outcome, recover, run_trial};
-use proctor_model::{Infra, Isolation, LaneState, Progress, RUN_BUDGET, Termination, TrialOutcome};
+use crate::trial::{ProgressSink, RunContext, crashed_outcome, run_trial};
+use proctor_model::{Infra, Isolation, LaneState, Progress, Termination, TrialOutcome};
 use proctor_record::Journal;
 
 /// Works a plan off.
 pub(super) struct Dispatch {
     pub(super) context: Arc<RunContext>,
-    pub(super) teller: ProgressSink,
+    pub(super) progress: ProgressSink,
     pub(super) journal: Journal,
     pub(super) disk: Arc<Disk>,
     pub(super) budget: BudgetLimits,
     /// Whether an agent that changes inside an arm is not started again (`--strict`).
     pub(super) strict: bool,
+    pub(super) tally: Tally,
 }
 
 /// What was counted.
@@ -60,12 +62,13 @@ pub(super) struct Tally {
 impl Dispatch {
     /// Works the schedule off: what it says is started, what ends is written down and told to it.
     pub(super) async fn all(mut self, mut schedule: Schedule) -> Result<Tally, RunError> {
-        let mut tally = Tally::default();
-        self.work_off(&mut schedule, &mut tally).await;
+        self.work_off(&mut schedule).await;
+        let mut tally = self.tally;
         tally.out_of_budget = schedule.is_out_of_budget();
-        tally.left = schedule.left().iter().map(lanes_told::left).collect();
+        tally.left = schedule.left().iter().map(lane_notices::left).collect();
         for text in &tally.left {
-            self.teller.tell(Progress::Notice { text: text.clone() });
+            self.progress
+                .report(Progress::Notice { text: text.clone() });
         }
         // Rows that could not be written wait in memory; this is their last chance.
         let written = self.disk.with_room(|| self.journal.flush());
@@ -85,19 +88,19 @@ impl Dispatch {
         }
     }
 
-    async fn work_off(&mut self, schedule: &mut Schedule, tally: &mut Tally) {
+    async fn work_off(&mut self, schedule: &mut Schedule) {
         let clock = Instant::now();
         let (sender, mut answers) = unbounded_channel();
-        self.teller = self.teller.clone().with_answers(sender);
+        self.progress = self.progress.clone().with_answers(sender);
         let lanes = Lanes::default();
         let mut running: JoinSet<Sealed> = JoinSet::new();
         let mut started: HashMap<Id, PlannedTrial> = HashMap::new();
         let jobs = usize::try_from(self.context.jobs.max(1)).unwrap_or(1);
         loop {
             // Where processes could not be ended, there is no room for others any more; one slot is always left.
-            let slots = jobs.saturating_sub(tally.uncontained).max(1);
+            let slots = jobs.saturating_sub(self.tally.uncontained).max(1);
             let mut wake = None;
-            while running.len() < slots && !self.is_over(tally) {
+            while running.len() < slots && !self.is_over() {
                 match schedule.next(clock.elapsed()) {
                     Step::Start(begin) => {
                         self.announce(&begin);
@@ -122,7 +125,7 @@ impl Dispatch {
                     while let Some(joined) = running.try_join_next_with_id() {
                         ended.push(self.outcome(joined, &mut started));
                     }
-                    self.keep(ended, (schedule, clock.elapsed()), tally);
+                    self.keep(ended, schedule, clock.elapsed());
                 }
                 Some(key) = answers.recv() => schedule.answered(&key),
                 () = tokio::time::sleep(wait), if wake.is_some() => {}
@@ -135,19 +138,20 @@ impl Dispatch {
     fn announce(&self, begin: &Begin) {
         if let Some(name) = begin.opens.clone() {
             let state = LaneState::Open;
-            self.teller.tell(Progress::Lane { name, state });
+            self.progress.report(Progress::Lane { name, state });
         }
         if let Some(name) = begin.block.clone() {
-            self.teller.tell(Progress::BlockStarted { name });
+            self.progress.report(Progress::BlockStarted { name });
         }
     }
 
     /// Whether nothing further is started: a person asked, or there is no room.
-    fn is_over(&self, tally: &mut Tally) -> bool {
+    fn is_over(&mut self) -> bool {
+        let tally = &mut self.tally;
         if tally.disk_full.is_none()
             && let Some(why) = self.disk.low()
         {
-            self.teller.tell(Progress::Notice {
+            self.progress.report(Progress::Notice {
                 text: format!("{why}; no further trial is started"),
             });
             tally.disk_full = Some(why);
@@ -162,11 +166,11 @@ impl Dispatch {
         let Begin { planned, grant, .. } = begin;
         let allowance = self.budget.allowance(grant);
         let context = self.context.clone();
-        let teller = self.teller.clone();
+        let progress = self.progress.clone();
         let lanes = lanes.clone();
         let disk = self.disk.clone();
         let run = move || {
-            let ran = lanes.run(run_trial(&context, (&planned, allowance), &teller));
+            let ran = lanes.run(run_trial(&context, &planned, allowance, &progress));
             let outcome = ran.unwrap_or_else(|error| {
                 crashed_outcome(&context, &planned, &format!("make a runtime: {error}"))
             });
@@ -190,8 +194,7 @@ impl Dispatch {
                 let planned = started
                     .remove(&error.id())
                     .expect("every running trial was remembered when it started");
-                let mut outcome = crashed_outcome(&self.context, &planned, &error.to_string());
-                recover(&self.context, &planned, &mut outcome);
+                let outcome = crashed_outcome(&self.context, &planned, &error.to_string());
                 Sealed::seal(&self.context, &self.disk, outcome)
             }
         }
@@ -208,7 +211,7 @@ impl Dispatch {
             } else {
                 "it had no further trial to start"
             };
-            self.teller.tell(Progress::Notice {
+            self.progress.report(Progress::Notice {
                 text: format!(
                     "{lane} is stopped: it is not the agent that was asked for ({flags}); {rest}"
                 ),
@@ -220,12 +223,7 @@ impl Dispatch {
     ///
     /// When a row cannot be written, nothing further is started: what was paid for must not be lost. The row waits in
     /// memory and is tried again with the next one and at the end.
-    fn keep(
-        &mut self,
-        ended: Vec<Sealed>,
-        (schedule, now): (&mut Schedule, Duration),
-        tally: &mut Tally,
-    ) {
+    fn keep(&mut self, ended: Vec<Sealed>, schedule: &mut Schedule, now: Duration) {
         let written = block_in_place(|| {
             let journal = &mut self.journal;
             let appended =
@@ -239,48 +237,43 @@ impl Dispatch {
             })
         });
         if let Err(error) = written {
-            self.teller.tell(Progress::Notice {
+            self.progress.report(Progress::Notice {
                 text: format!("{error}; no further trial is started"),
             });
             let why = if error.is_disk_full() {
-                &mut tally.disk_full
+                &mut self.tally.disk_full
             } else {
-                &mut tally.unwritten
+                &mut self.tally.unwritten
             };
             why.get_or_insert(error.to_string());
         }
-        for Sealed { outcome, .. } in ended {
+        for Sealed { outcome, row } in ended {
+            let tally = &mut self.tally;
             if outcome.infra == Infra::DiskFull {
                 let text = format!("the disk was full at the end of {}", outcome.key.run_id());
                 tally.disk_full.get_or_insert(text);
             }
             tally.finished += 1;
             tally.passed += usize::from(outcome.success);
-            self.heed_escape(&outcome, tally);
             tally.infra += usize::from(outcome.infra != Infra::None);
-            tally.results += usize::from(settles(&outcome));
-            self.heed_lower_bound(&outcome, tally);
+            tally.results += usize::from(row.as_ref().is_some_and(settles));
+            self.heed_escape(&outcome);
+            self.heed_lower_bound(&outcome);
             let followed = schedule.end(&outcome.key, now, end_of(&outcome));
             let again = followed.again;
             if self.strict && !outcome.attestation_flags.is_empty() {
                 self.refuse(&outcome, schedule);
             }
-            self.teller.tell(Progress::TrialFinished {
+            self.progress.report(Progress::TrialFinished {
                 outcome: Box::new(outcome),
                 again,
             });
             if let Some((name, change)) = followed.lane {
-                let state = lanes_told::state(change, now);
-                self.teller.tell(Progress::Lane { name, state });
+                let state = lane_notices::state(change, now);
+                self.progress.report(Progress::Lane { name, state });
             }
         }
     }
-}
-
-/// Whether an outcome settles its trial. What was stopped because the run had no more money says nothing of the agent.
-fn settles(outcome: &TrialOutcome) -> bool {
-    let cut_short = outcome.failure_reason.as_deref() == Some(RUN_BUDGET);
-    is_result(outcome.infra, outcome.termination) && !cut_short
 }
 
 /// What the schedule must know of an outcome.
@@ -320,7 +313,8 @@ fn judges_took(outcome: &TrialOutcome) -> f64 {
 impl Dispatch {
     /// Says once what the run's limit makes of a trial of which not all of the cost is known and that had no limit of its own: it
     /// counts as what is known where it was stopped, and as all that was left where nobody knows how much more it was.
-    fn heed_lower_bound(&self, outcome: &TrialOutcome, tally: &mut Tally) {
+    fn heed_lower_bound(&mut self, outcome: &TrialOutcome) {
+        let tally = &mut self.tally;
         let counts_whole = self.budget.run_usd.is_none() || self.budget.trial_usd.is_some();
         let is_open_ended = outcome.cost_is_open_ended();
         let is_over = outcome.termination == Termination::Budget && !is_open_ended;
@@ -338,12 +332,13 @@ impl Dispatch {
                 "not all that {id} cost is known, and --max-cost-usd counts only what is, so that this run may cost more; with a limit for each trial too (--max-trial-cost-usd) such a trial counts as all that it may spend"
             )
         };
-        self.teller.tell(Progress::Warning { text });
+        self.progress.report(Progress::Warning { text });
     }
 
     /// Where processes of a trial still run: outside of a jail nobody knows what they do to the next ones, so the run pauses. In
     /// a jail they hang in the kernel and take a slot along.
-    fn heed_escape(&self, outcome: &TrialOutcome, tally: &mut Tally) {
+    fn heed_escape(&mut self, outcome: &TrialOutcome) {
+        let tally = &mut self.tally;
         if !outcome.integrity.uncontained {
             return;
         }
@@ -353,18 +348,9 @@ impl Dispatch {
             return;
         }
         let why = format!("processes of {} could not be ended", outcome.key.run_id());
-        self.teller.tell(Progress::Notice {
+        self.progress.report(Progress::Notice {
             text: format!("{why}; no further trial is started"),
         });
         tally.uncontained_by = Some(why);
     }
-}
-
-/// Whether a row settles its trial: infra faults, cancelled and interrupted trials are run again on resume.
-pub(super) fn is_result(infra: Infra, termination: Termination) -> bool {
-    infra == Infra::None
-        && !matches!(
-            termination,
-            Termination::Cancelled | Termination::Interrupted
-        )
 }

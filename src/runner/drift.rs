@@ -5,9 +5,8 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use crate::runner::inputs::{Given, inputs};
-use crate::runner::metadata::stamp;
 use crate::runner::{RunError, RunRequest};
-use crate::trial::{ProgressSink, RunContext};
+use crate::trial::{ProgressSink, RunContext, now as now_utc};
 use proctor_config::Suite;
 use proctor_model::Progress;
 use proctor_record::{AcceptedDrift, InputChange, RunDir, RunMetadata, extent};
@@ -56,7 +55,7 @@ pub(super) struct Inputs {
 pub(super) fn compare(
     request: &RunRequest,
     context: &RunContext,
-    teller: &ProgressSink,
+    progress: &ProgressSink,
 ) -> Result<Inputs, RunError> {
     let now = inputs(Given::of(context));
     let run = || context.run_dir.root().to_owned();
@@ -78,7 +77,7 @@ pub(super) fn compare(
         Ok(None) => {
             if request.resume.is_some() && context.run_dir.has_rows() {
                 let text = UNKNOWN.to_owned();
-                teller.tell(Progress::Warning { text });
+                progress.report(Progress::Warning { text });
             }
             (Vec::new(), String::new())
         }
@@ -107,9 +106,9 @@ pub(super) fn compare(
             accepted: None,
         });
     }
-    teller.tell(Progress::Warning { text });
+    progress.report(Progress::Warning { text });
     let accepted = AcceptedDrift {
-        at: stamp(),
+        at: now_utc(),
         changes,
     };
     Ok(Inputs {

@@ -15,7 +15,8 @@ use proctor_record::{Redactor, RunDir};
 pub(super) fn judges(
     suite: &Suite,
     run_dir: &RunDir,
-    (operator, redactor): (&[(OsString, OsString)], &Redactor),
+    operator: &[(OsString, OsString)],
+    redactor: &Redactor,
 ) -> Result<Option<Judges>, RunError> {
     let Some(settings) = &suite.judge else {
         return Ok(None);

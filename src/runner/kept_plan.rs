@@ -60,12 +60,13 @@ pub fn resumed(path: &Path, asked: MatrixRequest, extend: bool) -> Result<Matrix
     let Some(plan) = metadata.and_then(|metadata| metadata.plan) else {
         return Ok(asked);
     };
-    kept(path, (&plan, asked), extend).map_err(RunError::Plan)
+    kept(path, &plan, asked, extend).map_err(RunError::Plan)
 }
 
 fn kept(
     run: &Path,
-    (plan, asked): (&PlanMetadata, MatrixRequest),
+    plan: &PlanMetadata,
+    asked: MatrixRequest,
     extend: bool,
 ) -> Result<MatrixRequest, PlanConflict> {
     if extend && asked == MatrixRequest::default() {
@@ -147,7 +148,7 @@ mod tests {
             ..PlanMetadata::default()
         };
         let kept = |tasks: &[&str], trials, extend| {
-            let found = kept(Path::new("r"), (&plan, asked(tasks, trials)), extend);
+            let found = kept(Path::new("r"), &plan, asked(tasks, trials), extend);
             found.map(|it| (it.filter.task_ids.join(" "), it.trials.unwrap_or(0)))
         };
         let ok = |tasks: &str, trials| Ok((tasks.to_owned(), trials));
@@ -155,7 +156,7 @@ mod tests {
         assert_eq!(kept(&["b", "a"], Some(2), false), ok("a b", 2));
         assert_eq!(kept(&["c"], None, true), ok("a b c", 2));
         assert_eq!(kept(&[], Some(5), true), ok("a b", 5));
-        for (tasks, trials, extend, told) in [
+        for (tasks, trials, extend, words) in [
             (
                 &["a"][..],
                 None,
@@ -177,7 +178,7 @@ mod tests {
             (&[], None, true, "--extend needs --trials"),
         ] {
             let refused = kept(tasks, trials, extend).unwrap_err().to_string();
-            assert!(refused.contains(told), "{refused}");
+            assert!(refused.contains(words), "{refused}");
         }
     }
 }

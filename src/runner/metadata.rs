@@ -5,7 +5,6 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::plan::{Plan, baselines_per_arm};
@@ -13,7 +12,7 @@ use crate::runner::drift::Inputs;
 use crate::runner::journal_found::{BROKEN, Found};
 use crate::runner::preflight::SEES_SUITE;
 use crate::runner::{RunError, RunRequest, memories};
-use crate::trial::{RunContext, program_path};
+use crate::trial::{RunContext, now, program_path};
 use proctor_agents::version;
 use proctor_apple::DEVELOPER_DIR;
 use proctor_config::{AgentKind, PlanMode, ProjectSource, Suite};
@@ -23,15 +22,27 @@ use proctor_supervise::{ChildSpec, capture, find_program};
 /// How long a program may take to tell its version.
 const VERSION_LIMIT: Duration = Duration::from_secs(10);
 
+/// What a start begins with.
+pub(super) struct Start<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) inputs: Inputs,
+    pub(super) found: &'a Found,
+}
+
 /// Writes the file at the start of a run; a resumed run adds its own start to it, and what it found in the journal.
 pub(super) async fn write_start(
     request: &RunRequest,
     context: &RunContext,
-    (plan, inputs, found): (&Plan, Inputs, &Found),
+    start: Start<'_>,
 ) -> Result<RunMetadata, RunError> {
+    let Start {
+        plan,
+        inputs,
+        found,
+    } = start;
     let before = RunMetadata::read(&context.run_dir).unwrap_or_default();
     let mut metadata = if let Some(mut metadata) = before {
-        metadata.resumed.push(stamp());
+        metadata.resumed.push(now());
         metadata.finished = None;
         metadata.plan = Some(plan_metadata(request, plan));
         add_notes(&mut metadata, notes(request, context));
@@ -47,11 +58,11 @@ pub(super) async fn write_start(
     metadata.secret_names.extend(known);
     metadata.inputs = inputs.now;
     metadata.accepted_drift.extend(inputs.accepted);
-    metadata.starts.push(start(request, context));
+    metadata.starts.push(start_metadata(request, context));
     if let Some(broken) = &found.broken {
         add_notes(&mut metadata, vec![BROKEN.to_owned()]);
         metadata.journal_breaks.push(JournalBreak {
-            at: stamp(),
+            at: now(),
             ..broken.clone()
         });
     }
@@ -62,9 +73,9 @@ pub(super) async fn write_start(
     Ok(metadata)
 }
 
-fn start(request: &RunRequest, context: &RunContext) -> StartMetadata {
+fn start_metadata(request: &RunRequest, context: &RunContext) -> StartMetadata {
     StartMetadata {
-        at: stamp(),
+        at: now(),
         command: request.command_line.clone(),
         jobs: request.jobs,
         trials_per_cell: request.trials,
@@ -97,7 +108,7 @@ pub(super) fn write_end(
 ) -> Vec<String> {
     // A start that could not write its rows knows no end.
     if let Some(JournalEnd { rows, head }) = end {
-        metadata.finished = Some(stamp());
+        metadata.finished = Some(now());
         metadata.journal_rows = Some(rows);
         metadata.journal_head = (rows > 0).then_some(head);
     }
@@ -117,7 +128,7 @@ async fn fresh(request: &RunRequest, context: &RunContext, plan: &Plan) -> RunMe
         version,
     });
     RunMetadata {
-        started: Some(stamp()),
+        started: Some(now()),
         command: request.command_line.clone(),
         proctor_version: Some(env!("CARGO_PKG_VERSION").to_owned()),
         host_os: Some(std::env::consts::OS.to_owned()),
@@ -291,11 +302,4 @@ async fn told_version(context: &RunContext, name: &str, argument: &str) -> Optio
         .map(str::trim)
         .filter(|line| !line.is_empty());
     ending.succeeded().then_some(line?.to_owned())
-}
-
-/// Now, UTC.
-pub(super) fn stamp() -> String {
-    Timestamp::now()
-        .strftime("%Y-%m-%dT%H:%M:%S%.6f+00:00")
-        .to_string()
 }

@@ -1,7 +1,6 @@
 //! The whole plan: preflight, order, concurrency, cancellation, one stream of progress.
 
 mod apple;
-mod before_shims;
 mod budgets;
 mod disk;
 mod dispatch;
@@ -11,8 +10,8 @@ mod inputs;
 mod journal_found;
 mod judges;
 mod kept_plan;
+mod lane_notices;
 mod lanes;
-mod lanes_told;
 mod memories;
 mod metadata;
 mod postmortem;
@@ -27,8 +26,10 @@ mod request;
 #[cfg(test)]
 mod samples;
 mod schedule;
+mod scratch;
 mod sealed;
 mod secrets;
+mod settling;
 mod validation;
 
 pub use failure::RunError;
@@ -40,4 +41,4 @@ pub use programs::{Lack, lacking};
 pub use project::project_of;
 pub use regrading::{Comparison, Regrading, regrade};
 pub use request::{RunEnd, RunRequest, run};
-pub use validation::validate;
+pub use validation::{Controls, validate};

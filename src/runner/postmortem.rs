@@ -85,7 +85,7 @@ struct Piece {
 async fn write_piece(asked: &PostRun<'_>, piece: Piece, cancel: &Cancel) -> Option<String> {
     let written = match writer(asked) {
         None => Err("no agent of the suite can write it (recorded agents cannot)".to_owned()),
-        Some(agent) => by_agent(asked, agent, (&piece, cancel)).await,
+        Some(agent) => by_agent(asked, agent, &piece, cancel).await,
     };
     let (text, why) = match written {
         Ok(text) => (text, None),
@@ -128,7 +128,8 @@ fn writer<'a>(asked: &PostRun<'a>) -> Option<&'a AgentSpec> {
 async fn by_agent(
     asked: &PostRun<'_>,
     agent: &AgentSpec,
-    (piece, cancel): (&Piece, &Cancel),
+    piece: &Piece,
+    cancel: &Cancel,
 ) -> Result<String, String> {
     let folder = tempfile::Builder::new()
         .prefix("proctor-")
@@ -157,14 +158,14 @@ async fn by_agent(
             prompt: &piece.prompt,
         },
     )?;
-    let mut ear = Ear {
+    let mut listener = AnswerListener {
         reader: StreamReader::for_kind(agent.kind),
         events: Vec::new(),
         answer: None,
         is_plain: agent.kind == AgentKind::Command,
     };
-    let ending = run(&spec, &mut ear, cancel).await;
-    let report = ear.reader.finish(ending.wall, &mut ear.events);
+    let ending = run(&spec, &mut listener, cancel).await;
+    let report = listener.reader.finish(ending.wall, &mut listener.events);
     if ending.reason != EndReason::Exited && ending.reason != EndReason::Lingered {
         return Err(format!(
             "agent {} did not finish ({:?})",
@@ -179,10 +180,10 @@ async fn by_agent(
     } else {
         None
     };
-    let said = if ear.is_plain {
-        ear.answer
+    let said = if listener.is_plain {
+        listener.answer
     } else {
-        report.answer.or(ear.answer)
+        report.answer.or(listener.answer)
     };
     let failed = report.terminal == Terminal::Failed
         || matches!(ending.exit, Some(exit) if exit != Exit::Code(0));
@@ -292,14 +293,14 @@ fn no_treatment() -> ScenarioSpec {
 }
 
 /// Keeps the last message; of an agent of kind `command`, whose lines are its messages, all of them.
-struct Ear {
+struct AnswerListener {
     reader: StreamReader,
     events: Vec<AgentEvent>,
     answer: Option<String>,
     is_plain: bool,
 }
 
-impl Listener for Ear {
+impl Listener for AnswerListener {
     fn stdout_line(&mut self, line: &[u8], at: Duration) -> Heard {
         self.reader.line(line, at, &mut self.events);
         for event in self.events.drain(..) {

@@ -1,31 +1,30 @@
 //! Before the first agent: everything that can fail for free fails here.
 
-use std::ffi::{OsStr, OsString};
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::ffi::OsString;
+use std::path::Path;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use tokio::sync::OnceCell;
 
 use crate::runner::apple;
 use crate::runner::judges::judges;
-use crate::runner::programs::{Lack, lacking};
 use crate::runner::project::project_of;
 use crate::runner::references::references;
+use crate::runner::scratch::{self, Scratch, has_room_for_sockets};
 use crate::runner::secrets::redactor;
 use crate::runner::{RunError, RunRequest};
 use crate::trial::{
-    Attested, Confinement, Guard, PRIVATE, Places, ProgressSink, RunContext, base_environment,
-    program_path,
+    Attested, Confinement, Guard, Places, RunContext, base_environment, program_path,
 };
-use proctor_config::{AgentKind, AgentSpec, Project, Suite};
+use proctor_config::{Project, Suite};
 use proctor_gate::EgressRules;
 use proctor_graders::{Tools, system_path};
 use proctor_metrics::{MANIFESTS, Upstream, package_name};
-use proctor_model::{Isolation, Network, Progress};
+use proctor_model::{Isolation, Network};
 use proctor_record::RunDir;
 use proctor_shims::watched_tools;
-use proctor_supervise::{self, Cancel, Keeper, find_program};
+use proctor_supervise::{self, Cancel};
 use proctor_workspace::{self, ResolveOptions, Template};
 
 /// All that the trials share, and the folder that goes away after them.
@@ -34,59 +33,15 @@ pub(super) struct Preflight {
     pub(super) scratch: Scratch,
 }
 
-/// The scratch folder of one run.
-pub(super) struct Scratch {
-    path: PathBuf,
-    kept: bool,
-    /// Says that it is in use, until this process is gone.
-    _claim: fs::File,
-    /// Removes what trials were lent if this process dies; why there is none, where one should be.
-    keeper: Result<Option<Keeper>, String>,
-}
+/// How long the removal of old workspaces is awaited at the end of a run.
+const CLEANING: Duration = Duration::from_secs(60);
 
-/// However a start ends, nothing of it is left.
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        if !self.kept {
-            fs::remove_dir_all(&self.path).ok();
-        }
-    }
-}
-
-impl Scratch {
-    /// Makes a folder that only this user can enter; its path is short, since sockets of agents go below it.
-    fn create() -> Result<Self, RunError> {
-        let folder = tempfile::Builder::new()
-            .prefix(proctor_workspace::SCRATCH)
-            .tempdir_in(temporary())
-            .map_err(|error| RunError::at("create a scratch folder", &error))?;
-        let path = folder.keep();
-        // macOS hands out a link (/var -> /private/var); agents would see the real path all the same.
-        let path = fs::canonicalize(&path).unwrap_or(path);
-        let claim = proctor_workspace::claim(&path)
-            .map_err(|error| RunError::at("mark the scratch folder", &error))?;
-        let keeper = Keeper::of(&path.join(PRIVATE)).map_err(|error| {
-            format!("logins that trials are lent would stay if this process is killed: {error}")
-        });
-        Ok(Self {
-            path,
-            kept: false,
-            _claim: claim,
-            keeper,
-        })
-    }
-
-    /// Removes the folder, unless workspaces are kept in it.
-    pub(super) fn close(mut self, keep: bool) -> Option<String> {
-        self.kept = true;
-        if keep {
-            return None;
-        }
-        let removed = fs::remove_dir_all(&self.path);
-        removed
-            .err()
-            .map(|error| format!("remove {}: {error}", self.path.display()))
-    }
+/// Removes what must not outlive a run; gives what went wrong.
+pub(super) fn clean_up(context: RunContext, scratch: Scratch) -> Vec<String> {
+    let keep = context.suite.settings.keep_workdirs;
+    let mut problems = context.template.finish(CLEANING).left;
+    problems.extend(scratch.close(keep));
+    problems
 }
 
 /// Looks at everything that the run needs, and builds what its trials share.
@@ -99,70 +54,37 @@ pub(super) async fn preflight(
     let operator_env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     let mut base_env = base_environment(&operator_env, &suite.settings.env_pass);
     let redactor = redactor(&suite);
-    let judges = judges(&suite, &run_dir, (&operator_env, &redactor))?;
+    let judges = judges(&suite, &run_dir, &operator_env, &redactor)?;
     let references = references(&suite)?;
     let path = program_path(&base_env);
     let apple = apple::set_up(&suite, &mut base_env, &cancel).await?;
-    // What a killed run left is nobody's any more; what cannot be removed is told by `doctor`, not here.
-    let temporary = temporary();
-    let swept = proctor_workspace::sweep_stale(&temporary);
-    tracing::debug!(removed = ?swept.removed, left = ?swept.left, "swept what dead runs left");
-    sweep_unmarked(&temporary);
+    scratch::sweep();
     let scratch = Scratch::create()?;
-    has_room_for_sockets(&suite, &scratch.path)?;
-    let built = build_tree(request, &scratch.path);
-    let (mut source, template) = match built {
-        Ok(built) => built,
-        Err(error) => {
-            drop(scratch.close(false));
-            return Err(error);
-        }
-    };
-    source
-        .warnings
-        .extend(scratch.keeper.as_ref().err().cloned());
+    has_room_for_sockets(&suite, scratch.path())?;
+    let (mut source, template) = build_tree(request, scratch.path())?;
+    source.warnings.extend(scratch.warning());
     source.warnings.extend(pointers(&suite.project, &source));
     if suite.settings.agent_sees_suite_root {
         source.warnings.push(SEES_SUITE.to_owned());
     }
-    let graders_path = system_path(&path, &[&scratch.path]);
-    let guards = match guards(&suite, &source, &template) {
-        Ok(guards) => guards,
-        Err(problem) => {
-            drop(scratch.close(false));
-            return Err(problem);
-        }
+    let graders_path = system_path(&path, &[scratch.path()]);
+    let guards = guards(&suite, &source, &template)?;
+    let places = Places {
+        suite: &suite,
+        repository: &source.repo_root,
+        run: run_dir.root(),
+        scratch: scratch.path(),
+        environment: &base_env,
     };
-    let confinement = Confinement::settle(
-        &Places {
-            suite: &suite,
-            repository: &source.repo_root,
-            run: run_dir.root(),
-            scratch: &scratch.path,
-            environment: &base_env,
-        },
-        proctor_supervise::probe,
-    );
-    let confinement = match confinement {
-        Ok(confinement) => confinement,
-        Err((why, advice)) => {
-            drop(scratch.close(false));
-            return Err(RunError::Missing(vec![format!(
-                "suite.isolation is required and cannot be had: {why}; {advice}"
-            )]));
-        }
-    };
+    let confinement = Confinement::settle(&places, proctor_supervise::probe);
+    let confinement = confinement.map_err(|(why, advice)| {
+        let why = format!("suite.isolation is required and cannot be had: {why}; {advice}");
+        RunError::Missing(vec![why])
+    })?;
     if let Some(why) = no_network_without_jail(&suite, &confinement) {
-        drop(scratch.close(false));
         return Err(RunError::Missing(vec![why]));
     }
-    let way_out = match way_out(&suite, &operator_env) {
-        Ok(way_out) => way_out,
-        Err(why) => {
-            drop(scratch.close(false));
-            return Err(RunError::Missing(vec![why]));
-        }
-    };
+    let way_out = way_out(&suite, &operator_env).map_err(|why| RunError::Missing(vec![why]))?;
     let (context_calls, unreadable_calls) = context_calls(&suite);
     let mut context = RunContext {
         judges,
@@ -183,15 +105,15 @@ pub(super) async fn preflight(
         ccusage_failed: OnceLock::new(),
         base_env,
         operator_env,
-        scratch: scratch.path.clone(),
+        scratch: scratch.path().to_owned(),
         jobs: request.jobs,
         stream: request.stream,
         context_calls,
         cancel,
         suite,
     };
-    let told = apple::before_trials(&mut context).await;
-    context.source.warnings.extend(told);
+    let warnings = apple::before_trials(&mut context).await;
+    context.source.warnings.extend(warnings);
     context.source.warnings.extend(unreadable_calls);
     Ok(Preflight { context, scratch })
 }
@@ -255,64 +177,6 @@ fn no_network_without_jail(suite: &Suite, confinement: &Confinement) -> Option<S
     ))
 }
 
-/// The longest path of a socket, its closing NUL aside.
-const LONGEST_SOCKET: usize = if cfg!(target_vendor = "apple") {
-    103
-} else {
-    107
-};
-
-/// What agents put below a scratch folder: a trial's `TMPDIR`, and in it the longest path of a socket that was seen (Claude Code's).
-const SOCKET_BELOW: &str = "/p/0123456789/tmp/cc-socks/4194304.sock";
-
-/// Where scratch folders go: `TMPDIR`, but on Apple's systems, whose own is too long for sockets, `/tmp`.
-fn temporary() -> PathBuf {
-    let own = std::env::temp_dir();
-    let is_long = own.as_os_str().len() + proctor_workspace::SCRATCH.len() + 6 + SOCKET_BELOW.len()
-        > LONGEST_SOCKET;
-    if cfg!(target_vendor = "apple") && is_long {
-        return PathBuf::from("/tmp");
-    }
-    own
-}
-
-/// Agents that get a `TMPDIR` of their own listen on sockets in it, which fails silently where the path is too long.
-fn has_room_for_sockets(suite: &Suite, scratch: &Path) -> Result<(), RunError> {
-    let length = scratch.as_os_str().len() + SOCKET_BELOW.len();
-    let listens = |agent: &AgentSpec| !matches!(agent.kind, AgentKind::Command | AgentKind::Replay);
-    if length <= LONGEST_SOCKET
-        || !suite.settings.clean_agent_env
-        || !suite.agents.iter().any(listens)
-    {
-        return Ok(());
-    }
-    Err(RunError::Sockets {
-        scratch: scratch.to_owned(),
-        over: length - LONGEST_SOCKET,
-        most: LONGEST_SOCKET,
-    })
-}
-
-/// Removes the scratch folders of runs that were killed before they could mark them: they are empty, and old.
-fn sweep_unmarked(temporary: &Path) {
-    for folder in fs::read_dir(temporary).into_iter().flatten().flatten() {
-        let ours = folder
-            .file_name()
-            .to_string_lossy()
-            .starts_with(proctor_workspace::SCRATCH);
-        let age = folder
-            .metadata()
-            .and_then(|metadata| metadata.modified())
-            .ok();
-        let age = age.and_then(|modified| modified.elapsed().ok());
-        if ours && age.is_some_and(|age| age > proctor_workspace::FORGOTTEN) {
-            // Does nothing to a folder that holds anything, and nothing to those of others.
-            let removed = fs::remove_dir(folder.path());
-            tracing::debug!(folder = %folder.path().display(), ?removed, "swept an empty scratch folder");
-        }
-    }
-}
-
 /// Said where agents are shown the suite, and kept as a note of the run.
 pub(super) const SEES_SUITE: &str =
     "agents see EVAL_SUITE_ROOT, the way to the reference solutions (suite.agent_sees_suite_root)";
@@ -364,71 +228,6 @@ fn build_tree(
     let template = Template::build(&source, scratch, settings.workspace)
         .map_err(|error| RunError::project(suite, &error))?;
     Ok((source, template))
-}
-
-/// Looks for the agents' programs: each that is missing is a sentence that names it and what to do.
-///
-/// # Errors
-/// Some are not on PATH.
-pub(super) fn find_agents(request: &RunRequest) -> Result<(), RunError> {
-    let operator_env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
-    let base_env = base_environment(&operator_env, &request.suite.settings.env_pass);
-    let path = program_path(&base_env);
-    let real = request
-        .suite
-        .agents
-        .iter()
-        .filter(|agent| agent.kind != AgentKind::Replay);
-    let missing: Vec<String> = real
-        .filter_map(|agent| missing_program(agent, &path, &request.suite.config_dir))
-        .collect();
-    if missing.is_empty() {
-        Ok(())
-    } else {
-        Err(RunError::Missing(missing))
-    }
-}
-
-/// Looks for the programs of setup commands and graders. Those that an earlier setup command may bring are told.
-///
-/// # Errors
-/// Some tasks could only fail here.
-pub(super) async fn find_programs(
-    request: &RunRequest,
-    teller: &ProgressSink,
-) -> Result<(), RunError> {
-    let (certain, possible): (Vec<Lack>, Vec<Lack>) = lacking(&request.suite)
-        .await
-        .into_iter()
-        .partition(|lack| lack.is_certain);
-    if !certain.is_empty() {
-        return Err(RunError::Missing(
-            certain.iter().map(Lack::sentence).collect(),
-        ));
-    }
-    for lack in possible {
-        let text = format!(
-            "unless an earlier setup command brings it: {}",
-            lack.sentence()
-        );
-        teller.tell(Progress::Notice { text });
-    }
-    Ok(())
-}
-
-fn missing_program(agent: &AgentSpec, path: &OsStr, config_dir: &Path) -> Option<String> {
-    let program = agent
-        .command
-        .first()
-        .filter(|program| !program.contains('{'))?;
-    if find_program(OsStr::new(program), path, config_dir).is_some() {
-        return None;
-    }
-    let advice = "install it, or leave the agent out with --agents";
-    Some(format!(
-        "agent {}: {program} is not on PATH; {advice}",
-        agent.id
-    ))
 }
 
 /// `EVAL_TOOL_ERROR_CONTEXT_CALLS` of `suite.env`, else of the operator; 2 by default. Also a warning where it is no number.

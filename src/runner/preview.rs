@@ -11,8 +11,9 @@ use crate::runner::request::run_to_resume;
 use crate::runner::secrets::redactor;
 use crate::runner::{RunError, RunRequest, drift};
 use crate::trial::base_environment;
+use proctor_config::Suite;
 use proctor_record::RunDir;
-use proctor_workspace::ResolveOptions;
+use proctor_workspace::{ResolveOptions, Source};
 
 /// What a run would do.
 #[derive(Debug)]
@@ -32,51 +33,40 @@ pub struct Preview {
 /// # Errors
 /// The run directory to resume cannot be read, or the project not be found.
 pub fn preview(request: &RunRequest) -> Result<Preview, RunError> {
-    let plan = build(&request.suite, request.trials);
-    let (standing, drift) = match &request.resume {
-        Some(path) => {
+    let suite = &request.suite;
+    let plan = build(suite, request.trials);
+    let scratch =
+        tempfile::tempdir().map_err(|error| RunError::at("create a scratch folder", &error))?;
+    let options = ResolveOptions {
+        fetch: false,
+        scratch: scratch.path(),
+    };
+    let source = project_of(suite, options).map_err(|error| RunError::project(suite, &error));
+    let (standing, drift, project) = match (&request.resume, source) {
+        (Some(path), source) => {
             let run_dir = run_to_resume(path)?;
-            (
-                read_standing((&request.suite, &run_dir), &plan)?,
-                differences(request, &run_dir)?,
-            )
+            let standing = read_standing(suite, &run_dir, &plan)?;
+            (standing, differences(suite, &source?, &run_dir)?, None)
         }
-        None => (Standing::default(), Vec::new()),
+        (None, source) => {
+            let problem = source.err().map(|error| error.to_string());
+            (Standing::default(), Vec::new(), problem)
+        }
     };
     Ok(Preview {
         missing: crate::plan::missing(plan.clone(), &standing.done),
         plan,
         drift,
-        project: project_problem(request)?,
+        project,
     })
 }
 
-fn project_problem(request: &RunRequest) -> Result<Option<String>, RunError> {
-    let scratch =
-        tempfile::tempdir().map_err(|error| RunError::at("create a scratch folder", &error))?;
-    let options = ResolveOptions {
-        fetch: false,
-        scratch: scratch.path(),
-    };
-    let resolved = project_of(&request.suite, options);
-    let problem = resolved.map_err(|error| RunError::project(&request.suite, &error));
-    Ok(problem.err().map(|error| error.to_string()))
-}
-
-fn differences(request: &RunRequest, run_dir: &RunDir) -> Result<Vec<String>, RunError> {
-    let suite = &request.suite;
-    let scratch =
-        tempfile::tempdir().map_err(|error| RunError::at("create a scratch folder", &error))?;
-    let options = ResolveOptions {
-        fetch: false,
-        scratch: scratch.path(),
-    };
-    let source = project_of(suite, options).map_err(|error| RunError::project(suite, &error))?;
+fn differences(suite: &Suite, source: &Source, run_dir: &RunDir) -> Result<Vec<String>, RunError> {
     let operator: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     let given = Given {
         suite,
         redactor: &redactor(suite),
-        source: &source,
+        source,
         base_env: &base_environment(&operator, &suite.settings.env_pass),
         references: &references(suite)?,
     };

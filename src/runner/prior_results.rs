@@ -4,16 +4,11 @@ use std::collections::HashSet;
 
 use crate::plan::{Done, Plan, PlannedTrial};
 use crate::runner::RunError;
-use crate::runner::disk::Disk;
-use crate::runner::dispatch::is_result;
 use crate::runner::journal_found::{Found, mark_of};
-use crate::runner::sealed::{Sealed, sealed_row};
-use crate::trial::{
-    ProgressSink, Recovered, RunContext, crashed_outcome, finish_trial, scrub_folder,
-};
+use crate::trial::Recovered;
 use proctor_config::Suite;
-use proctor_model::{Infra, Progress, RUN_BUDGET, Termination, TrialKey, TrialOutcome};
-use proctor_record::{Journal, Row, RunDir, StageMark, rows};
+use proctor_model::{Infra, Progress, RUN_BUDGET, Termination, TrialKey};
+use proctor_record::{Row, RunDir, StageMark, rows};
 use proctor_report::{cost_is_incomplete, cost_is_unknown, is_paid, unknown_counts_as};
 
 /// How far a run had come.
@@ -40,7 +35,7 @@ pub(super) struct Standing {
     /// The journal beside what was noted of it.
     pub(super) found: Found,
     /// What a person should know of the journal.
-    pub(super) told: Vec<Progress>,
+    pub(super) events: Vec<Progress>,
 }
 
 /// What is known of a cost that was more.
@@ -64,12 +59,12 @@ impl LowerBound {
 
 /// A trial that the harness died in.
 #[derive(Debug)]
-struct CutOff {
-    planned: PlannedTrial,
+pub(super) struct CutOff {
+    pub(super) planned: PlannedTrial,
     /// How far it had come, where its agent had ended.
-    mark: Option<StageMark>,
+    pub(super) mark: Option<StageMark>,
     /// What it is known to have spent, where it had not come so far.
-    recovered: Recovered,
+    pub(super) recovered: Recovered,
 }
 
 impl CutOff {
@@ -128,7 +123,8 @@ fn without_its_work(mark: &mut StageMark) {
 /// # Errors
 /// The journal is there but cannot be read, or a newer proctor wrote to it: what is done cannot be known then.
 pub(super) fn read_standing(
-    (suite, run_dir): (&Suite, &RunDir),
+    suite: &Suite,
+    run_dir: &RunDir,
     plan: &Plan,
 ) -> Result<Standing, RunError> {
     let mut standing = Standing::default();
@@ -145,7 +141,7 @@ pub(super) fn read_standing(
                     let what = format!("read {}", journal.display());
                     return Err(RunError::at(what, &problem));
                 }
-                Err(problem) => standing.told.push(Progress::Warning {
+                Err(problem) => standing.events.push(Progress::Warning {
                     text: problem.to_string(),
                 }),
             }
@@ -174,12 +170,12 @@ pub(super) fn read_standing(
             key: cut.planned.key.clone(),
             is_result: cut.is_result(),
         }));
-    standing.tell_of_cut_off();
+    standing.report_cut_off();
     Ok(standing)
 }
 
 /// Whether a row settles its trial. Rows of the old harness always do.
-fn settles(row: &Row) -> bool {
+pub(super) fn settles(row: &Row) -> bool {
     let infra = row.infra.as_deref().unwrap_or(Infra::None.as_str());
     let termination = row.termination.as_deref().unwrap_or_default();
     if row.failure_reason.as_deref() == Some(RUN_BUDGET) {
@@ -202,7 +198,7 @@ impl Standing {
     }
 
     /// Takes in what a row cost.
-    fn charge(&mut self, row: &Row) {
+    pub(super) fn charge(&mut self, row: &Row) {
         let amount = |usd: &f64| *usd >= 0.0 && usd.is_finite();
         let known = [row.billed_cost_usd, row.judges_took()].map(|usd| usd.filter(amount));
         for usd in known.into_iter().flatten() {
@@ -232,80 +228,27 @@ impl Standing {
         self.spent_usd.unwrap_or(0.0) + self.unknown_usd + more + boundless
     }
 
-    fn tell_of_cut_off(&mut self) {
+    fn report_cut_off(&mut self) {
         let cut = self.cut_off.iter().filter(|cut| cut.is_run_again()).count();
         let ended = self.cut_off.len() - cut;
         if cut > 0 {
             let text = format!(
                 "{cut} trial(s) were cut off when the run ended last time; they are recorded as interrupted and run again"
             );
-            self.told.push(Progress::Notice { text });
+            self.events.push(Progress::Notice { text });
         }
         if ended > 0 {
             let text = format!(
                 "{ended} trial(s) had no row yet when the run ended last time, but their agents had ended; no agent is started again for them"
             );
-            self.told.push(Progress::Notice { text });
+            self.events.push(Progress::Notice { text });
         }
     }
 
-    /// Writes the rows of the trials that were cut off, and counts what they cost: what an agent had left is graded, all else
-    /// is interrupted. Gives how many are left without a row.
-    ///
-    /// # Errors
-    /// A row cannot be written.
-    pub(super) async fn settle(
-        &mut self,
-        (context, disk, teller): (&RunContext, &Disk, &ProgressSink),
-        journal: &mut Journal,
-    ) -> Result<usize, RunError> {
-        let mut left = 0;
-        for CutOff {
-            planned,
-            mark,
-            recovered,
-        } in std::mem::take(&mut self.cut_off)
-        {
-            let trial = context.run_dir.trial(&planned.key);
-            let problems = scrub_folder(&trial, &context.redactor);
-            let died = |recovered| {
-                let outcome = interrupted(context, &planned, recovered);
-                Sealed::seal(context, disk, noting(outcome, problems)).row
-            };
-            let made = match mark {
-                Some(mark) => Box::pin(finish_trial(context, &planned, (teller, mark)))
-                    .await
-                    .map(|row| sealed_row(context, disk, (&planned.key, row))),
-                None => died(recovered),
-            };
-            // A person who cancels it leaves it for the next start, and so does a machine that lacks something.
-            let Some(row) = made else {
-                left += 1;
-                continue;
-            };
-            journal
-                .append(&row)
-                .map_err(|error| RunError::at("append to the journal", &error))?;
-            self.charge(&row);
-        }
-        Ok(left)
+    /// The trials that were cut off, to be settled.
+    pub(super) fn take_cut_off(&mut self) -> Vec<CutOff> {
+        std::mem::take(&mut self.cut_off)
     }
-}
-
-fn interrupted(context: &RunContext, planned: &PlannedTrial, recovered: Recovered) -> TrialOutcome {
-    let mut outcome = crashed_outcome(context, planned, "");
-    outcome.termination = Termination::Interrupted;
-    outcome.infra = Infra::None;
-    outcome.failure_reason = Some("interrupted".to_owned());
-    outcome.notes = vec!["the harness died while this trial ran".to_owned()];
-    recovered.tell(&mut outcome);
-    debug_assert!(!is_result(outcome.infra, outcome.termination));
-    outcome
-}
-
-fn noting(mut outcome: TrialOutcome, problems: Vec<String>) -> TrialOutcome {
-    outcome.notes.extend(problems);
-    outcome
 }
 
 /// Whether a row is that of a trial in which the harness died.

@@ -6,8 +6,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::trial::{base_environment, program_path};
-use proctor_config::{GraderSpec, ProjectSource, Suite, TaskSpec};
+use crate::runner::{RunError, RunRequest};
+use crate::trial::{ProgressSink, base_environment, program_path};
+use proctor_config::{AgentKind, AgentSpec, GraderSpec, ProjectSource, Suite, TaskSpec};
+use proctor_model::Progress;
 use proctor_supervise::{Cancel, ChildSpec, capture, find_program};
 
 /// How long a toolchain may take to say that it is there.
@@ -41,6 +43,71 @@ impl Lack {
     }
 }
 
+/// Looks for the agents' programs: each that is missing is a sentence that names it and what to do.
+///
+/// # Errors
+/// Some are not on PATH.
+pub(super) fn find_agents(request: &RunRequest) -> Result<(), RunError> {
+    let operator_env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    let base_env = base_environment(&operator_env, &request.suite.settings.env_pass);
+    let path = program_path(&base_env);
+    let real = request
+        .suite
+        .agents
+        .iter()
+        .filter(|agent| agent.kind != AgentKind::Replay);
+    let missing: Vec<String> = real
+        .filter_map(|agent| missing_program(agent, &path, &request.suite.config_dir))
+        .collect();
+    if missing.is_empty() {
+        Ok(())
+    } else {
+        Err(RunError::Missing(missing))
+    }
+}
+
+/// Looks for the programs of setup commands and graders. Those that an earlier setup command may bring are reported.
+///
+/// # Errors
+/// Some tasks could only fail here.
+pub(super) async fn find_programs(
+    request: &RunRequest,
+    progress: &ProgressSink,
+) -> Result<(), RunError> {
+    let (certain, possible): (Vec<Lack>, Vec<Lack>) = lacking(&request.suite)
+        .await
+        .into_iter()
+        .partition(|lack| lack.is_certain);
+    if !certain.is_empty() {
+        return Err(RunError::Missing(
+            certain.iter().map(Lack::sentence).collect(),
+        ));
+    }
+    for lack in possible {
+        let text = format!(
+            "unless an earlier setup command brings it: {}",
+            lack.sentence()
+        );
+        progress.report(Progress::Notice { text });
+    }
+    Ok(())
+}
+
+fn missing_program(agent: &AgentSpec, path: &OsStr, config_dir: &Path) -> Option<String> {
+    let program = agent
+        .command
+        .first()
+        .filter(|program| !program.contains('{'))?;
+    if find_program(OsStr::new(program), path, config_dir).is_some() {
+        return None;
+    }
+    let advice = "install it, or leave the agent out with --agents";
+    Some(format!(
+        "agent {}: {program} is not on PATH; {advice}",
+        agent.id
+    ))
+}
+
 /// Who calls a program.
 #[derive(Debug, Default)]
 struct Callers {
@@ -64,7 +131,7 @@ pub async fn lacking(suite: &Suite) -> Vec<Lack> {
         let found = find_program(OsStr::new(program), &path, Path::new("/"));
         let lack = match found {
             None => Some(absent(program, callers)),
-            Some(found) => without_toolchain(program, &found, (suite, &env))
+            Some(found) => without_toolchain(program, &found, suite, &env)
                 .await
                 .map(|what| Lack {
                     program: program.to_owned(),
@@ -124,7 +191,8 @@ fn of_task(task: &TaskSpec) -> Vec<(&str, bool)> {
 async fn without_toolchain(
     program: &str,
     found: &Path,
-    (suite, env): (&Suite, &[(String, OsString)]),
+    suite: &Suite,
+    env: &[(String, OsString)],
 ) -> Option<String> {
     if !is_rustup(found) {
         return None;

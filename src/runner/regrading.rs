@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::plan::PlannedTrial;
-use crate::runner::preflight::preflight;
-use crate::runner::request::{CLEANING, now_stamp};
+use crate::runner::preflight::{clean_up, preflight};
+use crate::runner::request::now_stamp;
 use crate::runner::secrets::{forgotten, redactor};
 use crate::runner::{RunError, RunRequest};
-use crate::trial::{ProgressSink, Regraded, RunContext, regrade_trial};
+use crate::trial::{ProgressSink, Regraded, ToRegrade, regrade_trial};
 use proctor_model::{Grade, Progress, Verdict};
 use proctor_record::{Row, RunDir, rows, write_atomically};
 use proctor_supervise::Cancel;
@@ -111,9 +111,10 @@ pub struct Regrading {
 pub async fn regrade(
     request: RunRequest,
     run_dir: RunDir,
-    (sender, cancel): (UnboundedSender<Progress>, Cancel),
+    sender: UnboundedSender<Progress>,
+    cancel: Cancel,
 ) -> Result<Regrading, RunError> {
-    let teller = ProgressSink::new(sender, redactor(&request.suite));
+    let progress = ProgressSink::new(sender, redactor(&request.suite));
     let _lock = run_dir
         .lock()
         .map_err(|error| RunError::at("lock the run", &error))?;
@@ -121,20 +122,26 @@ pub async fn regrade(
     let stamp = free_stamp(&run_dir);
     let ready = preflight(&request, run_dir, cancel).await?;
     if let Some(text) = forgotten(&ready.context.run_dir, &ready.context.redactor) {
-        teller.tell(Progress::Warning { text });
+        progress.report(Progress::Warning { text });
     }
     let mut trials = Vec::new();
     for (row, planned) in chosen {
         if ready.context.cancel.level() > 0 {
             break;
         }
-        let comparison = compare(&ready.context, (&row, &planned), (&teller, &stamp)).await;
+        let again = ToRegrade {
+            planned: &planned,
+            row: &row,
+            logs: ready.context.run_dir.regraded_trial(&stamp, &row.run_id),
+        };
+        let now = regrade_trial(&ready.context, again, &progress).await;
+        let comparison = compare(&row, now);
         // What a person cut short is no verdict.
         if ready.context.cancel.level() > 0 {
             break;
         }
-        teller.tell(Progress::Notice {
-            text: told(&comparison),
+        progress.report(Progress::Notice {
+            text: summary(&comparison),
         });
         trials.push(comparison);
     }
@@ -146,8 +153,7 @@ pub async fn regrade(
     let lines: String = trials.iter().map(line).collect();
     write_atomically(&kept_in, lines.as_bytes())
         .map_err(|error| RunError::at("write the regrading", &error))?;
-    drop(ready.context.template.finish(CLEANING));
-    drop(ready.scratch.close(request.suite.settings.keep_workdirs));
+    drop(clean_up(ready.context, ready.scratch));
     Ok(Regrading {
         trials,
         left_out,
@@ -251,14 +257,7 @@ fn place(request: &RunRequest, row: &Row) -> Result<PlannedTrial, &'static str> 
     })
 }
 
-async fn compare(
-    context: &RunContext,
-    (row, planned): (&Row, &PlannedTrial),
-    (teller, stamp): (&ProgressSink, &str),
-) -> Comparison {
-    let kept = context.run_dir.trial(&planned.key);
-    let folder = context.run_dir.regraded_trial(stamp, &row.run_id);
-    let now = regrade_trial(context, (planned, row), (teller, &kept, folder)).await;
+fn compare(row: &Row, now: Regraded) -> Comparison {
     let is_success = now.problem.is_none().then(|| now.reason.is_none());
     Comparison {
         run_id: row.run_id.clone(),
@@ -276,7 +275,7 @@ async fn compare(
     }
 }
 
-fn told(comparison: &Comparison) -> String {
+fn summary(comparison: &Comparison) -> String {
     let reason = comparison
         .reason()
         .map(|reason| format!("  {reason}"))

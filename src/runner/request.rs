@@ -2,28 +2,25 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::plan::{Missing, build};
 use crate::runner::disk::Disk;
-use crate::runner::dispatch::Dispatch;
+use crate::runner::dispatch::{Dispatch, Tally};
 use crate::runner::journal_found::BROKEN;
 use crate::runner::judges::may_decide;
-use crate::runner::metadata::JournalEnd;
-use crate::runner::preflight::Scratch;
-use crate::runner::preflight::{Preflight, find_agents, find_programs, orphans, preflight};
+use crate::runner::preflight::{Preflight, clean_up, orphans, preflight};
 use crate::runner::prior_results::{Standing, read_standing};
+use crate::runner::programs::{find_agents, find_programs};
 use crate::runner::secrets::{forgotten, redactor};
-use crate::runner::{
-    PostRun, RunError, before_shims, budgets, drift, memories, metadata, post_run, validation,
-};
+use crate::runner::settling::settle;
+use crate::runner::{PostRun, RunError, budgets, drift, memories, metadata, post_run, validation};
 use crate::trial::{ProgressSink, RunContext};
 use proctor_config::Suite;
 use proctor_model::Progress;
-use proctor_record::{Journal, JournalOptions, RunDir, RunMetadata, TornTail};
+use proctor_record::{Journal, JournalOptions, RunDir, TornTail};
 use proctor_report::write_all;
 use proctor_supervise::Cancel;
 
@@ -97,11 +94,9 @@ pub struct RunEnd {
 
 /// What a person should know before the first agent starts, each a sentence.
 fn known_before(request: &RunRequest, context: &RunContext) -> Vec<String> {
-    let agents = &request.suite.agents;
-    let mut told = budgets::prices_of_shorter_requests(request);
-    told.extend(before_shims::found(agents, &context.tools, Path::new("/")));
-    told.extend(memories::reached(context));
-    told
+    let mut known = budgets::prices_of_shorter_requests(request);
+    known.extend(memories::reached(context));
+    known
 }
 
 /// Runs everything that is missing.
@@ -113,17 +108,17 @@ pub async fn run(
     sender: UnboundedSender<Progress>,
     cancel: Cancel,
 ) -> Result<RunEnd, RunError> {
-    let teller = ProgressSink::new(sender, redactor(&request.suite));
+    let progress = ProgressSink::new(sender, redactor(&request.suite));
     budgets::check(&request)?;
     find_agents(&request)?;
     may_decide(&request.suite)?;
-    find_programs(&request, &teller).await?;
+    find_programs(&request, &progress).await?;
     let run_dir = run_directory(&request)?;
     let lock = run_dir
         .lock()
         .map_err(|error| RunError::at("lock the run", &error))?;
     let made_here = request.resume.is_none() && request.prepared.is_none();
-    let ended = Box::pin(start(request, run_dir.clone(), (teller, cancel))).await;
+    let ended = Box::pin(start(request, run_dir.clone(), progress, cancel)).await;
     if ended.is_err() && made_here {
         run_dir.discard_unused(None);
     }
@@ -135,12 +130,13 @@ pub async fn run(
 async fn start(
     request: RunRequest,
     run_dir: RunDir,
-    (teller, cancel): (ProgressSink, Cancel),
+    progress: ProgressSink,
+    cancel: Cancel,
 ) -> Result<RunEnd, RunError> {
     run_dir.sweep_drafts();
     let disk = Arc::new(Disk::open(&run_dir, &request.suite.settings.limits)?);
     let whole = build(&request.suite, request.trials);
-    let (mut journal, torn) = Journal::open_with(
+    let (journal, torn) = Journal::open_with(
         &run_dir,
         JournalOptions {
             redactor: redactor(&request.suite),
@@ -148,49 +144,62 @@ async fn start(
         },
     )
     .map_err(|error| RunError::at("open the journal", &error))?;
-    let mut standing = read_standing((&request.suite, &run_dir), &whole)?;
+    let mut standing = read_standing(&request.suite, &run_dir, &whole)?;
     let found = of_the_journal(&standing, torn.as_ref());
-    for told in found {
-        teller.tell(told);
+    for event in found {
+        progress.report(event);
     }
     budgets::check_standing(&request, &standing)?;
-    for told in &standing.told {
-        teller.tell(told.clone());
+    for event in &standing.events {
+        progress.report(event.clone());
     }
     let Missing {
         plan, already_done, ..
     } = crate::plan::missing(whole.clone(), &standing.done);
     let Preflight { context, scratch } = preflight(&request, run_dir, cancel.clone()).await?;
     for text in &context.source.warnings {
-        teller.tell(Progress::Notice { text: text.clone() });
+        progress.report(Progress::Notice { text: text.clone() });
     }
     let forgotten = forgotten(&context.run_dir, &context.redactor);
     for text in forgotten.into_iter().chain(orphans()) {
-        teller.tell(Progress::Warning { text });
+        progress.report(Progress::Warning { text });
     }
-    teller.tell(Progress::Notice {
+    progress.report(Progress::Notice {
         text: context.confinement.told(),
     });
     for text in known_before(&request, &context) {
-        teller.tell(Progress::Notice { text });
+        progress.report(Progress::Notice { text });
     }
-    let inputs = match drift::compare(&request, &context, &teller) {
+    let inputs = match drift::compare(&request, &context, &progress) {
         Ok(inputs) => inputs,
         Err(error) => {
-            drop(context.template.finish(CLEANING));
-            drop(scratch.close(false));
+            drop(clean_up(context, scratch));
             return Err(error);
         }
     };
-    let noted = (&whole, inputs, &standing.found);
-    let metadata = metadata::write_start(&request, &context, noted).await?;
-    let ungraded = Box::pin(standing.settle((&context, &disk, &teller), &mut journal)).await?;
+    let start = metadata::Start {
+        plan: &whole,
+        inputs,
+        found: &standing.found,
+    };
+    let metadata = metadata::write_start(&request, &context, start).await?;
+    let context = Arc::new(context);
+    let mut dispatch = Dispatch {
+        context: context.clone(),
+        progress: progress.clone(),
+        journal,
+        disk: disk.clone(),
+        budget: budgets::budget(&request),
+        strict: request.strict,
+        tally: Tally::default(),
+    };
+    let ungraded = Box::pin(settle(&mut dispatch, &mut standing)).await?;
     let schedule = budgets::schedule(&request, plan.clone(), &standing);
     if request.validate {
-        validation::first(&context, &plan, &teller).await?;
+        validation::first(&context, &plan, &progress).await?;
     }
     context.template.expect(plan.len());
-    teller.tell(Progress::RunStarted {
+    progress.report(Progress::RunStarted {
         planned: plan.len(),
         already_done,
         jobs: request.jobs,
@@ -198,24 +207,19 @@ async fn start(
         spent_is_lower_bound: standing.spent_is_lower_bound,
         max_cost_usd: request.max_cost_usd,
     });
-    let context = Arc::new(context);
-    let dispatch = Dispatch {
-        context: context.clone(),
-        teller: teller.clone(),
-        journal,
-        disk: disk.clone(),
-        budget: budgets::budget(&request),
-        strict: request.strict,
-    };
     let tally = dispatch.all(schedule).await;
     // Only reports are left to be written.
     disk.release();
     let end = tally.as_ref().ok().and_then(|tally| tally.end.clone());
     let cancelled = cancel.level() > 0;
     let run_dir = context.run_dir.clone();
-    let problems = close(&request, context, (scratch, metadata, end)).await;
+    let mut problems = metadata::write_end(&context, metadata, end);
+    problems.extend(reports(&request, &context).await);
+    if let Some(context) = Arc::into_inner(context) {
+        problems.extend(clean_up(context, scratch));
+    }
     let tally = tally?;
-    teller.tell(Progress::RunFinished {
+    progress.report(Progress::RunFinished {
         finished: tally.finished,
         cancelled,
     });
@@ -236,14 +240,10 @@ async fn start(
     })
 }
 
-/// Writes what follows from the journal and removes what must not outlive the run.
-async fn close(
-    request: &RunRequest,
-    context: Arc<RunContext>,
-    (scratch, metadata, end): (Scratch, RunMetadata, Option<JournalEnd>),
-) -> Vec<String> {
+/// Writes what follows from the journal; gives what went wrong.
+async fn reports(request: &RunRequest, context: &RunContext) -> Vec<String> {
     let settings = &request.suite.settings;
-    let mut problems = metadata::write_end(&context, metadata, end);
+    let mut problems = Vec::new();
     if let Err(error) = write_all(&context.run_dir, settings.summary_cache_strata) {
         problems.push(format!("write the reports: {error}"));
     }
@@ -257,15 +257,8 @@ async fn close(
         };
         problems.extend(post_run(asked, &context.cancel).await);
     }
-    if let Some(context) = Arc::into_inner(context) {
-        problems.extend(context.template.finish(CLEANING).left);
-    }
-    problems.extend(scratch.close(settings.keep_workdirs));
     problems
 }
-
-/// How long the removal of old workspaces is awaited at the end of a run.
-pub(super) const CLEANING: Duration = Duration::from_secs(60);
 
 /// The name of a folder that is made now: UTC.
 pub(super) fn now_stamp() -> String {
@@ -301,7 +294,7 @@ fn run_directory(request: &RunRequest) -> Result<RunDir, RunError> {
 
 /// What a person should know of the journal as it was found.
 fn of_the_journal(standing: &Standing, torn: Option<&TornTail>) -> Vec<Progress> {
-    let mut found: Vec<Progress> = torn.map(told).into_iter().collect();
+    let mut found: Vec<Progress> = torn.map(torn_tail).into_iter().collect();
     if standing.found.broken.is_some() {
         let text = BROKEN.to_owned();
         found.push(Progress::Warning { text });
@@ -309,7 +302,7 @@ fn of_the_journal(standing: &Standing, torn: Option<&TornTail>) -> Vec<Progress>
     found
 }
 
-fn told(torn: &TornTail) -> Progress {
+fn torn_tail(torn: &TornTail) -> Progress {
     let mut words = Vec::new();
     if torn.moved_bytes > 0 {
         words.push(format!(

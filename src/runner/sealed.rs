@@ -2,7 +2,7 @@
 
 use crate::runner::disk::Disk;
 use crate::trial::RunContext;
-use proctor_model::{TrialKey, TrialOutcome};
+use proctor_model::TrialOutcome;
 use proctor_record::{Row, Stage, StageMark, TrialDir};
 
 /// An outcome with its row.
@@ -21,19 +21,15 @@ impl Sealed {
         }
         let trial = context.run_dir.trial(&outcome.key);
         let row = Row::from_outcome(&outcome, &trial.paths());
-        let row = Some(sealed_row(context, disk, (&outcome.key, row)));
+        let row = Some(sealed_row(context, disk, row));
         Self { outcome, row }
     }
 }
 
 /// The same for a row that was made by an earlier start.
-pub(super) fn sealed_row(
-    context: &RunContext,
-    disk: &Disk,
-    (key, mut row): (&TrialKey, Row),
-) -> Row {
-    let trial = context.run_dir.trial(key);
-    add_digests(context, &trial, (key, &mut row));
+pub(super) fn sealed_row(context: &RunContext, disk: &Disk, mut row: Row) -> Row {
+    let trial = context.run_dir.trial(&row.key());
+    add_digests(context, &trial, &mut row);
     // A trial that could not even make its folder has nothing to seal.
     if !trial.root().is_dir() {
         return row;
@@ -62,11 +58,11 @@ pub(super) fn sealed_row(
     row
 }
 
-/// The digests that tell which inputs a row belongs to.
-fn add_digests(context: &RunContext, trial: &TrialDir, (key, row): (&TrialKey, &mut Row)) {
+/// The digests of the inputs that a row belongs to.
+fn add_digests(context: &RunContext, trial: &TrialDir, row: &mut Row) {
     row.prompt_digest = trial.prompt_digest();
     row.config_digest = Some(context.suite.config_digest.clone());
     let mut tasks = context.suite.tasks.iter();
-    let task = tasks.find(|task| task.id == key.cell.task && !key.baseline);
+    let task = tasks.find(|task| task.id.as_str() == row.task_id && !row.baseline_run);
     row.task_digest = task.map(|task| task.digest.clone());
 }

@@ -6,14 +6,23 @@ use serde_json::json;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::plan::{Plan, PlannedTrial, build};
-use crate::runner::preflight::{find_programs, orphans, preflight};
-use crate::runner::request::CLEANING;
+use crate::runner::preflight::{clean_up, orphans, preflight};
+use crate::runner::programs::find_programs;
 use crate::runner::secrets::redactor;
 use crate::runner::{RunError, RunRequest};
 use crate::trial::{ProgressSink, Proof, RunContext, Validation, validate_task};
 use proctor_model::{Progress, Verdict};
 use proctor_record::{RecordError, RunDir, append_reference_check};
 use proctor_supervise::Cancel;
+
+/// How a command is watched and stopped.
+#[derive(Debug)]
+pub struct Controls {
+    /// Where its progress goes.
+    pub sender: UnboundedSender<Progress>,
+    /// Ctrl-C.
+    pub cancel: Cancel,
+}
 
 /// Validates every task of the request, without any agent.
 ///
@@ -22,25 +31,23 @@ use proctor_supervise::Cancel;
 pub async fn validate(
     request: RunRequest,
     run_dir: RunDir,
-    (sender, cancel, proof): (UnboundedSender<Progress>, Cancel, Proof),
+    proof: Proof,
+    controls: Controls,
 ) -> Result<Vec<Validation>, RunError> {
-    let teller = ProgressSink::new(sender, redactor(&request.suite));
-    find_programs(&request, &teller).await?;
+    let Controls { sender, cancel } = controls;
+    let progress = ProgressSink::new(sender, redactor(&request.suite));
+    find_programs(&request, &progress).await?;
     let plan = build(&request.suite, 1);
     let ready = preflight(&request, run_dir, cancel).await?;
     for text in &ready.context.source.warnings {
-        teller.tell(Progress::Notice { text: text.clone() });
+        progress.report(Progress::Notice { text: text.clone() });
     }
     if let Some(text) = orphans() {
-        teller.tell(Progress::Warning { text });
+        progress.report(Progress::Warning { text });
     }
-    let validations = all(&ready.context, &plan, (&teller, proof)).await;
-    let left = ready.context.template.finish(CLEANING).left;
-    for text in left
-        .into_iter()
-        .chain(ready.scratch.close(request.suite.settings.keep_workdirs))
-    {
-        teller.tell(Progress::Notice { text });
+    let validations = all(&ready.context, &plan, proof, &progress).await;
+    for text in clean_up(ready.context, ready.scratch) {
+        progress.report(Progress::Notice { text });
     }
     validations
 }
@@ -49,9 +56,9 @@ pub async fn validate(
 pub(super) async fn first(
     context: &RunContext,
     plan: &Plan,
-    teller: &ProgressSink,
+    progress: &ProgressSink,
 ) -> Result<(), RunError> {
-    let validations = all(context, plan, (teller, Proof::default())).await?;
+    let validations = all(context, plan, Proof::default(), progress).await?;
     let failed = validations
         .iter()
         .filter(|validation| !validation.ok)
@@ -68,22 +75,23 @@ pub(super) async fn first(
 async fn all(
     context: &RunContext,
     plan: &Plan,
-    (teller, proof): (&ProgressSink, Proof),
+    proof: Proof,
+    progress: &ProgressSink,
 ) -> Result<Vec<Validation>, RunError> {
     let mut validations = Vec::new();
     for planned in one_per_task(plan) {
         if context.cancel.level() > 0 {
             break;
         }
-        let validation = validate_task(context, &planned, (teller, proof)).await;
+        let validation = validate_task(context, &planned, proof, progress).await;
         // What a person cut short says nothing of the task.
         if !validation.ok && context.cancel.level() > 0 {
             break;
         }
         keep(&context.run_dir, &validation)
             .map_err(|error| RunError::at("write reference_checks.jsonl", &error))?;
-        teller.tell(Progress::Notice {
-            text: told(&validation),
+        progress.report(Progress::Notice {
+            text: summary(&validation),
         });
         validations.push(validation);
     }
@@ -102,7 +110,7 @@ fn one_per_task(plan: &Plan) -> Vec<PlannedTrial> {
     first
 }
 
-fn told(validation: &Validation) -> String {
+fn summary(validation: &Validation) -> String {
     let took = validation.took.as_secs_f64();
     match &validation.reason {
         None if validation.is_skipped() => format!(

@@ -5,19 +5,19 @@ use std::path::Path;
 use crate::trial::app_left;
 use crate::trial::blocking::blocking;
 use crate::trial::capture::scrub_folder;
-use crate::trial::cheat::{Cheat, Scene};
-use crate::trial::grading::{Graded, Work, grade_fresh};
-use crate::trial::outcome_builder::Stop;
-use crate::trial::preparation;
-use crate::trial::simulator;
+use crate::trial::graded::Graded;
+use crate::trial::grading::grade_fresh;
+use crate::trial::stop::Stop;
 use crate::trial::trial_context::TrialContext;
-use proctor_config::TaskSpec;
-use proctor_graders::ForbiddenBaseline;
+use crate::trial::work::Work;
+use crate::trial::{setup, simulator};
+use proctor_graders::{Cheat, ForbiddenBaseline};
+use proctor_record::AppLeft;
 use proctor_workspace::{Captured, Workspace};
 
-/// What is graded.
+/// What stands in the place of an agent's work.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Job<'a> {
+pub(super) enum Solution<'a> {
     /// The workspace as setup left it.
     Nothing,
     /// A reference patch.
@@ -31,44 +31,39 @@ pub(super) enum Job<'a> {
 /// # Errors
 /// When the work could not be done; whatever comes after it is a verdict.
 pub(super) async fn graded_alone(
-    frame: &TrialContext<'_>,
-    task: &TaskSpec,
-    job: Job<'_>,
+    trial: &TrialContext<'_>,
+    solution: Solution<'_>,
 ) -> Result<Graded, String> {
-    let context = frame.context;
-    blocking(|| frame.trial_dir.create()).map_err(|error| error.to_string())?;
-    let parent = context.scratch.join("w");
-    let workspace = blocking(|| context.template.prepare(&parent, &frame.short_name))
-        .map_err(|error| format!("workspace: {error}"))?;
-    let mut slot = Some(workspace);
-    let mut graded = graded(frame, task, (job, &mut slot)).await;
-    let discarded = slot.map(|workspace| blocking(|| workspace.discard()).problems);
-    let mut problems = discarded.unwrap_or_default();
-    problems.extend(blocking(|| {
-        scrub_folder(&frame.trial_dir, &context.redactor)
-    }));
-    if let Ok(graded) = &mut graded {
-        graded.notes.extend(problems);
-    }
-    graded
+    let context = trial.context;
+    blocking(|| trial.trial_dir.create()).map_err(|error| error.to_string())?;
+    let workspace = own_workspace(trial, &trial.short_name)?;
+    let (graded, workspace) = match done(trial, solution, &workspace).await {
+        Ok(done) => {
+            let (graded, workspace) = grade_fresh(trial, done.work(), Some(workspace)).await;
+            (Ok(graded), workspace)
+        }
+        Err(problem) => (Err(problem), Some(workspace)),
+    };
+    let discarded = workspace.map(|workspace| blocking(|| workspace.discard()).problems);
+    let scrubbed = blocking(|| scrub_folder(&trial.trial_dir, &context.redactor));
+    let mut graded = graded?;
+    graded.notes.extend(discarded.unwrap_or_default());
+    graded.notes.extend(scrubbed);
+    Ok(graded)
 }
 
-async fn graded(
-    frame: &TrialContext<'_>,
-    task: &TaskSpec,
-    (job, slot): (Job<'_>, &mut Option<Workspace>),
-) -> Result<Graded, String> {
-    let Some(workspace) = &*slot else {
-        return Err("there is no workspace".to_owned());
-    };
-    let done = done(frame, task, (job, workspace)).await?;
-    Ok(grade_fresh(frame, task, (done.work(), slot)).await)
+/// A workspace with this name.
+pub(super) fn own_workspace(trial: &TrialContext<'_>, name: &str) -> Result<Workspace, String> {
+    let parent = trial.context.scratch.join("w");
+    let workspace = blocking(|| trial.context.template.prepare(&parent, name));
+    workspace.map_err(|error| format!("workspace: {error}"))
 }
 
 /// Work that is there to be graded.
 pub(super) struct Done {
     captured: Captured,
     baseline: Option<ForbiddenBaseline>,
+    app: Option<AppLeft>,
 }
 
 impl Done {
@@ -78,54 +73,60 @@ impl Done {
             oversize: self.captured.oversize,
             baseline: self.baseline.as_ref(),
             extra_args: &[],
-            told: None,
+            app: self.app.as_ref(),
+            agent: None,
         }
     }
 }
 
 /// Sets a workspace up, does the work in it, and captures that.
 pub(super) async fn done(
-    frame: &TrialContext<'_>,
-    task: &TaskSpec,
-    (job, workspace): (Job<'_>, &Workspace),
+    trial: &TrialContext<'_>,
+    solution: Solution<'_>,
+    workspace: &Workspace,
 ) -> Result<Done, String> {
-    let stopped = |stop: Stop| stop.message().to_owned();
-    let scenario = frame.context.scenario(frame.planned);
-    preparation::lay_files(scenario, &workspace.project_dir)
+    let message = |stop: Stop| stop.message;
+    setup::lay_files(trial, workspace)
         .map_err(|error| format!("lay the scenario's files: {error}"))?;
-    simulator::lend(frame).await.map_err(stopped)?;
-    let log = frame.trial_dir.setup_log();
-    preparation::set_up(frame, workspace, (task, &[], &log))
-        .await
-        .map_err(stopped)?;
-    preparation::has_its_files(frame, workspace).map_err(stopped)?;
-    let baseline = preparation::baseline(frame, workspace).map_err(stopped)?;
+    simulator::lend(trial).await.map_err(message)?;
+    let log = trial.trial_dir.setup_log();
+    let set_up = setup::set_up(trial, workspace, &[], &log).await;
+    set_up.map_err(message)?;
+    setup::has_its_files(trial, workspace).map_err(message)?;
+    let baseline = setup::baseline(trial, workspace).map_err(message)?;
     let captured = blocking(|| {
-        let before = workspace.noted(&frame.counts());
+        let before = workspace.noted(&trial.counts());
         let before = before.map_err(|error| error.to_string())?;
-        work((task, workspace), job)?;
-        let captured = workspace.capture(Some(&before), &frame.counts());
+        work(trial, solution, workspace)?;
+        let captured = workspace.capture(Some(&before), &trial.counts());
         captured.map_err(|error| error.to_string())
     })?;
-    simulator::make_ready(frame).await.map_err(stopped)?;
-    match job {
+    simulator::make_ready(trial).await.map_err(message)?;
+    let app = match solution {
         // Whoever solved it so has installed nothing: graders build what they look for.
-        Job::Patch(_) => frame.simulator.set_left(None),
-        // Whoever is asked here has no tools to delete it with.
-        Job::Nothing | Job::Cheat(_) => drop(app_left::look(frame).await),
-    }
-    Ok(Done { captured, baseline })
+        Solution::Patch(_) => None,
+        Solution::Nothing | Solution::Cheat(_) => app_left::look(trial).await,
+    };
+    Ok(Done {
+        captured,
+        baseline,
+        app,
+    })
 }
 
-fn work((task, workspace): (&TaskSpec, &Workspace), job: Job<'_>) -> Result<(), String> {
-    match job {
-        Job::Nothing => Ok(()),
-        Job::Patch(patch) => workspace
+fn work(
+    trial: &TrialContext<'_>,
+    solution: Solution<'_>,
+    workspace: &Workspace,
+) -> Result<(), String> {
+    match solution {
+        Solution::Nothing => Ok(()),
+        Solution::Patch(patch) => workspace
             .apply_patch(patch)
             .map_err(|error| format!("apply {}: {error}", patch.display())),
-        Job::Cheat(cheat) => {
-            let scene = Scene { workspace, task };
-            let played = scene.play(cheat);
+        Solution::Cheat(cheat) => {
+            let task = trial.task().ok_or("a baseline is no task")?;
+            let played = cheat.play(task, workspace);
             played.map_err(|error| format!("cheat {}: {error}", cheat.as_str()))
         }
     }

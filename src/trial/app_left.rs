@@ -5,40 +5,34 @@ use crate::trial::simulator::{self, App};
 use crate::trial::trial_context::TrialContext;
 use proctor_apple::Trouble;
 use proctor_config::{GraderSpec, TaskSpec};
-use proctor_model::{Reason, ReasonKind};
 use proctor_record::AppLeft;
 use proctor_supervise::Cancel;
 
-/// Looks, where graders ask, and keeps it for them and for a later start. A person who asks to stop once waits for it: the
-/// agent was paid, and nobody can look later. Gives what makes the trial suspect.
-pub(super) async fn look(frame: &TrialContext<'_>) -> Option<Reason> {
+/// Looks, where graders ask. A person who asks to stop once waits for it: the agent was paid, and nobody can look later.
+pub(super) async fn look(trial: &TrialContext<'_>) -> Option<AppLeft> {
     let cancel = Cancel::new();
-    let mut looking = std::pin::pin!(looked(frame, &cancel));
-    let left = tokio::select! {
+    let mut looking = std::pin::pin!(looked(trial, &cancel));
+    tokio::select! {
         left = &mut looking => left,
-        () = frame.context.cancel.reached(2) => {
+        () = trial.context.cancel.reached(2) => {
             cancel.request();
             looking.await
         }
-    };
-    let is_deleted = left == Some(AppLeft::Deleted);
-    frame.simulator.set_left(left);
-    is_deleted.then(|| Reason::of(ReasonKind::SimulatorDeleted))
+    }
 }
 
 /// What the mark of an earlier start says, for graders that ask. They never build the app for an agent whose app is not known.
-pub(super) fn recall(frame: &TrialContext<'_>, (task, kept): (&TaskSpec, Option<AppLeft>)) {
+pub(super) fn recall(task: &TaskSpec, kept: Option<AppLeft>) -> Option<AppLeft> {
     if kept == Some(AppLeft::Deleted) {
-        return frame.simulator.set_left(kept);
+        return kept;
     }
     let asks = task.graders.iter().any(GraderSpec::looks_at_app);
     let unknown = || AppLeft::Unknown("what the agent left there was not kept".to_owned());
-    let left = asks.then(|| kept.unwrap_or_else(unknown));
-    frame.simulator.set_left(left);
+    asks.then(|| kept.unwrap_or_else(unknown))
 }
 
 /// What is said of checks that are answered from what was seen when the agent had ended; nothing where there is none.
-pub(super) fn told(task: &TaskSpec) -> Option<String> {
+pub(super) fn note(task: &TaskSpec) -> Option<String> {
     let checks = task.graders.iter().filter(|grader| grader.looks_at_app());
     let names: Vec<&str> = checks.map(GraderSpec::type_name).collect();
     (!names.is_empty()).then(|| {
@@ -49,11 +43,11 @@ pub(super) fn told(task: &TaskSpec) -> Option<String> {
     })
 }
 
-async fn looked(frame: &TrialContext<'_>, cancel: &Cancel) -> Option<AppLeft> {
-    if simulator::copy_is_gone(frame, cancel).await {
+async fn looked(trial: &TrialContext<'_>, cancel: &Cancel) -> Option<AppLeft> {
+    if simulator::copy_is_gone(trial, cancel).await {
         return Some(AppLeft::Deleted);
     }
-    let seen = match simulator::app_in_question(frame).await {
+    let seen = match simulator::app_in_question(trial).await {
         Ok(Some(app)) => on_device(&app, cancel).await,
         Ok(None) => return None,
         Err(why) => Err(why),

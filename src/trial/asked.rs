@@ -5,12 +5,13 @@ use std::io;
 use std::net::TcpListener;
 use std::time::Duration;
 
-use crate::trial::attest::short;
+use crate::trial::agent_child::child;
 use crate::trial::environment::program_path;
+use crate::trial::helper::why;
 use crate::trial::last_words::telling;
-use crate::trial::outcome_builder::Stop;
-use crate::trial::perform::child;
-use crate::trial::preparation::{Ready, why};
+use crate::trial::names::short;
+use crate::trial::ready::Ready;
+use crate::trial::stop::Stop;
 use crate::trial::trial_context::TrialContext;
 use proctor_agents::{Answer, Asked, settings_question, without_servers};
 use proctor_gate::Gate;
@@ -26,16 +27,16 @@ const LONGEST: usize = 4 << 20;
 /// More questions than any kind has.
 const MOST: usize = 8;
 
-/// What an agent told.
+/// What an agent answered.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Told {
-    /// Why it did not tell its settings, where it was asked and did not.
+pub(super) struct Answered {
+    /// Why it did not answer, where it was asked and did not.
     pub(super) untold: Option<String>,
     /// The state of servers, by name, of which it says nothing while it works.
     pub(super) servers: BTreeMap<String, String>,
 }
 
-impl Told {
+impl Answered {
     fn nothing(why: String) -> Self {
         Self {
             untold: Some(why),
@@ -49,27 +50,27 @@ impl Told {
 /// # Errors
 /// Settings with which it would measure something else, and a person who cancelled.
 pub(super) async fn ask(
-    frame: &TrialContext<'_>,
+    trial: &TrialContext<'_>,
     workspace: &Workspace,
     ready: &mut Ready,
-) -> Result<Told, Stop> {
-    let agent = frame.context.agent(frame.planned);
-    let scenario = frame.context.scenario(frame.planned);
+) -> Result<Answered, Stop> {
+    let agent = trial.context.agent(trial.planned);
+    let scenario = trial.context.scenario(trial.planned);
     let question = |ready: &Ready| settings_question(agent, scenario, &ready.invocation);
     let Some(mut current) = question(ready) else {
-        return Ok(Told::default());
+        return Ok(Answered::default());
     };
     let mut asked = current.first();
     for _ in 0..MOST {
         let words = match asked {
-            Asked::Fit => return Ok(Told::default()),
+            Asked::Fit => return Ok(Answered::default()),
             Asked::Servers(servers) => {
-                return Ok(Told {
+                return Ok(Answered {
                     servers,
-                    ..Told::default()
+                    ..Answered::default()
                 });
             }
-            Asked::Untold(why) => return Ok(Told::nothing(why)),
+            Asked::Untold(why) => return Ok(Answered::nothing(why)),
             Asked::Refused(why) => return Err(Stop::spawn(why)),
             Asked::Foreign(servers) => {
                 without_servers(&mut ready.invocation, &servers);
@@ -79,23 +80,24 @@ pub(super) async fn ask(
             }
             Asked::Further(words) => words,
         };
-        let (mut spec, gate) = child(frame, workspace, ready);
+        let (mut spec, gate) = child(trial, workspace, ready);
         spec.argv = words;
-        let (ending, heard) = answer(frame, ready, (spec, gate)).await;
+        let (ending, listener) = answer(trial, ready, spec, gate).await;
         if ending.reason == EndReason::Cancelled {
             return Err(Stop::cancelled());
         }
-        asked = current.heard(&heard.answer(&ending));
+        asked = current.heard(&listener.answer(&ending));
     }
-    Ok(Told::nothing("it was asked too often".to_owned()))
+    Ok(Answered::nothing("it was asked too often".to_owned()))
 }
 
 /// The answer of an agent that is started as it will be but for what it is asked.
 async fn answer(
-    frame: &TrialContext<'_>,
+    trial: &TrialContext<'_>,
     ready: &Ready,
-    (spec, gate): (ChildSpec, Option<Gate>),
-) -> (ChildEnding, Hearing) {
+    spec: ChildSpec,
+    gate: Option<Gate>,
+) -> (ChildEnding, AnswerListener) {
     let mut spec = ChildSpec {
         stdin: StdinPlan::Null,
         stdout_to: None,
@@ -118,26 +120,26 @@ async fn answer(
             .any(|(leads, _)| name == leads.as_str());
         !leads && name != "PATH"
     });
-    let path = program_path(&frame.context.base_env);
+    let path = program_path(&trial.context.base_env);
     spec.env.push(("PATH".into(), path));
-    let mut hearing = Hearing {
+    let mut listener = AnswerListener {
         gate,
-        ..Hearing::default()
+        ..AnswerListener::default()
     };
-    let ending = proctor_supervise::run(&spec, &mut hearing, &frame.context.cancel).await;
-    (ending, hearing)
+    let ending = proctor_supervise::run(&spec, &mut listener, &trial.context.cancel).await;
+    (ending, listener)
 }
 
-/// Hears an answer, and serves the door through which the agent reaches its network.
+/// Keeps an answer, and serves the door through which the agent reaches its network.
 #[derive(Default)]
-struct Hearing {
+struct AnswerListener {
     gate: Option<Gate>,
     stdout: Vec<u8>,
     stderr: Vec<u8>,
     is_cut: bool,
 }
 
-impl Hearing {
+impl AnswerListener {
     fn answer(self, ending: &ChildEnding) -> Answer {
         let said = String::from_utf8_lossy(&self.stderr);
         let last = telling(&said).map(|line| short(&line)).unwrap_or_default();
@@ -155,7 +157,7 @@ impl Hearing {
     }
 }
 
-impl Listener for Hearing {
+impl Listener for AnswerListener {
     fn stdout_line(&mut self, _line: &[u8], _at: Duration) -> Heard {
         Heard::More
     }

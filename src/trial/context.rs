@@ -9,10 +9,10 @@ use std::time::Duration;
 use tokio::sync::OnceCell;
 
 use crate::plan::PlannedTrial;
-use crate::trial::AppleSide;
 use crate::trial::Attested;
 use crate::trial::Confinement;
 use crate::trial::Guard;
+use proctor_apple::{Leases, Wanted, Xcode};
 use proctor_config::{AgentSpec, ScenarioSpec, Suite, TaskSpec};
 use proctor_gate::EgressRules;
 use proctor_graders::Tools;
@@ -75,6 +75,23 @@ pub struct RunContext {
     pub confinement: Confinement,
     /// Ctrl-C.
     pub cancel: Cancel,
+}
+
+/// What a run knows of Apple's tools.
+#[derive(Debug)]
+pub struct AppleSide {
+    /// The tools.
+    pub xcode: Xcode,
+    /// Who has which device.
+    pub leases: Leases,
+    /// Which devices trials want.
+    pub wanted: Wanted,
+    /// The operator's home, where Xcode has its settings and devices.
+    pub home: PathBuf,
+    /// Packages that were fetched before the trials.
+    pub packages: Option<PathBuf>,
+    /// Why packages that were to be fetched were not.
+    pub not_fetched: Option<String>,
 }
 
 impl RunContext {

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 
 use crate::trial::environment::{Environment, environment_ahead};
-use crate::trial::outcome_builder::OutcomeBuilder;
 use crate::trial::trial_context::TrialContext;
 use proctor_agents::hosts_of;
 use proctor_config::{AgentSpec, ScenarioSpec, Suite, TaskSpec};
@@ -17,19 +16,19 @@ use proctor_model::{DoorUse, Network};
 /// It leads to the hosts of its kind, to those that environment or command line say its model is at, and to those that
 /// suite, scenario and task name.
 pub(super) fn gate(
-    frame: &TrialContext<'_>,
+    trial: &TrialContext<'_>,
     words: &[OsString],
     environment: &mut Environment,
 ) -> Option<Gate> {
-    let context = frame.context;
-    if context.network(frame.planned) != Network::Provider {
+    let context = trial.context;
+    if context.network(trial.planned) != Network::Provider {
         return None;
     }
-    let kind = context.agent(frame.planned).speaks();
+    let kind = context.agent(trial.planned).speaks();
     let variables = environment.iter();
     let variables = variables.map(|(name, value)| (name.as_os_str(), value.as_os_str()));
     let suite = &context.suite;
-    let (scenario, task) = (context.scenario(frame.planned), context.task(frame.planned));
+    let (scenario, task) = (context.scenario(trial.planned), trial.task());
     let mut hosts = hosts_of(kind, variables, words);
     hosts.extend(further_hosts(suite, scenario, task).cloned());
     let gate = Gate::new(hosts, context.way_out.clone());
@@ -60,7 +59,7 @@ pub fn hosts_ahead(
 ) -> BTreeSet<HostRule> {
     let mut hosts = BTreeSet::new();
     for scenario in &suite.scenarios {
-        let environment = environment_ahead(suite, (agent, scenario), operator);
+        let environment = environment_ahead(suite, agent, scenario, operator);
         let args = scenario.agent_args.iter();
         let args = args.filter(|(kind, _)| kind.is_none_or(|kind| kind == agent.kind));
         let args = args.flat_map(|(_, words)| words);
@@ -81,18 +80,16 @@ pub fn hosts_ahead(
     hosts
 }
 
-/// What went through, told to the person where somebody was refused.
-pub(super) fn tell(door: Option<DoorUse>, draft: &mut OutcomeBuilder) {
-    let Some(door) = door else { return };
-    if !door.refused.is_empty() {
-        let refused = door.refused.iter();
-        let refused: Vec<String> = refused
-            .map(|(host, times)| format!("{host} ({times})"))
-            .collect();
-        draft.note(format!(
+/// A sentence on what the door of a network refused, if anything.
+pub(super) fn refused(door: &DoorUse) -> Option<String> {
+    let refused = door.refused.iter();
+    let refused: Vec<String> = refused
+        .map(|(host, times)| format!("{host} ({times})"))
+        .collect();
+    (!refused.is_empty()).then(|| {
+        format!(
             "its network refused what is not among its hosts: {}",
             refused.join(", ")
-        ));
-    }
-    draft.used_door(door);
+        )
+    })
 }

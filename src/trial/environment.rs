@@ -1,16 +1,11 @@
-//! Environments: what the operator lends, and the `EVAL_*` variables of the contract.
+//! What the operator's environment lends to every child.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use crate::plan::PlannedTrial;
-use crate::trial::RunContext;
-use proctor_agents::{Invocation, lent_to};
-use proctor_config::{AgentSpec, MCP_TOOL_LOG, ScenarioSpec, Suite, names_variable};
-use proctor_model::Isolation;
-use proctor_record::TrialDir;
-use proctor_workspace::Workspace;
+use proctor_agents::lent_to;
+use proctor_config::{AgentSpec, ScenarioSpec, Suite, names_variable};
 
 /// Names that every child may inherit from the operator; a name that ends in `*` is a prefix.
 const LENT: [&str; 41] = [
@@ -126,124 +121,11 @@ pub fn program_path(environment: &[(String, OsString)]) -> OsString {
         )
 }
 
-/// The parts that the environments of one trial are made of.
-pub(super) struct Surroundings<'a> {
-    pub(super) context: &'a RunContext,
-    pub(super) planned: &'a PlannedTrial,
-    pub(super) workspace: &'a Workspace,
-    pub(super) trial_dir: &'a TrialDir,
-    pub(super) run_id: &'a str,
-    /// Where an MCP server may write its own log of calls.
-    pub(super) mcp_server_log: PathBuf,
-    /// Value of `PROCTOR_TRIAL`, by which stray processes are found.
-    pub(super) marker: &'a str,
-    /// Its simulator.
-    pub(super) udid: Option<&'a str>,
-}
-
-impl Surroundings<'_> {
-    /// What setup commands and graders see.
-    pub(super) fn for_harness(&self, extra_args: &[String]) -> Environment {
-        let mut all = self.shared(extra_args);
-        put(
-            &mut all,
-            "EVAL_SUITE_ROOT",
-            self.context.suite.config_dir.as_os_str(),
-        );
-        all
-    }
-
-    /// What the agent sees: the same less the way to the reference solutions.
-    pub(super) fn for_agent(&self, invocation: &Invocation, path: &OsStr) -> Environment {
-        let mut all = self.shared(&invocation.extra_args);
-        let kind = self.context.agent(self.planned).kind;
-        let lent = lent_to(kind, &self.context.operator_env);
-        all.extend(lent.cloned());
-        if self.context.suite.settings.agent_sees_suite_root {
-            put(
-                &mut all,
-                "EVAL_SUITE_ROOT",
-                self.context.suite.config_dir.as_os_str(),
-            );
-        }
-        put(&mut all, "TERM", "dumb");
-        // The treatment has the last word: an agent's own setting must not void it without a sign.
-        put_all(&mut all, &self.context.agent(self.planned).env);
-        put_all(&mut all, &self.context.scenario(self.planned).env);
-        for (name, value) in &invocation.env {
-            put(&mut all, name, value);
-        }
-        put(&mut all, "PATH", path);
-        put(&mut all, "PROCTOR_TRIAL", self.marker);
-        all
-    }
-
-    /// What `mcp.start_command` and `mcp.stop_command` see.
-    pub(super) fn for_mcp(&self, extra_args: &[String], path: &OsStr) -> Environment {
-        let mut all = self.shared(extra_args);
-        put(&mut all, "EVAL_MCP_PROCESS", "1");
-        put(&mut all, "PATH", path);
-        all
-    }
-
-    fn shared(&self, extra_args: &[String]) -> Environment {
-        let mut all = Environment::new();
-        for (name, value) in &self.context.base_env {
-            put(&mut all, name, value);
-        }
-        put_all(&mut all, &self.context.suite.settings.env);
-        if self.context.confinement.level == Isolation::Jail
-            && all.contains_key(OsStr::new("TMPDIR"))
-        {
-            put(&mut all, "TMPDIR", "/tmp");
-        }
-        let with_mcp = self.context.scenario(self.planned).mcp_config.is_some();
-        if with_mcp {
-            put_all(&mut all, &self.context.suite.mcp.env);
-        }
-        let subdir = &self.context.source.subdir;
-        let subdir = if subdir.as_os_str().is_empty() {
-            Path::new(".")
-        } else {
-            subdir
-        };
-        put(&mut all, "EVAL_RUN_ID", self.run_id);
-        put(&mut all, "EVAL_REPO_ROOT", self.workspace.root.as_os_str());
-        put(&mut all, "EVAL_REPO_SUBDIR", subdir.as_os_str());
-        put(
-            &mut all,
-            "EVAL_REPO_WORKDIR",
-            self.workspace.project_dir.as_os_str(),
-        );
-        put(
-            &mut all,
-            "EVAL_MCP_ENABLED",
-            if with_mcp { "1" } else { "0" },
-        );
-        // The name is there in every trial of such a suite, so that agents of one arm see the same ones.
-        if self.context.apple.is_some() {
-            put(
-                &mut all,
-                "EVAL_SIMULATOR_UDID",
-                self.udid.unwrap_or_default(),
-            );
-        }
-        put(&mut all, MCP_TOOL_LOG, &self.mcp_server_log);
-        put(&mut all, "EVAL_CMD_LOG", self.trial_dir.cmd_log());
-        put(
-            &mut all,
-            "EVAL_AGENT_EXTRA_ARGS",
-            shell_words::join(extra_args),
-        );
-        all
-    }
-}
-
-fn put(all: &mut Environment, name: &str, value: impl AsRef<OsStr>) {
+pub(super) fn put(all: &mut Environment, name: &str, value: impl AsRef<OsStr>) {
     all.insert(name.into(), value.as_ref().to_owned());
 }
 
-fn put_all(all: &mut Environment, written: &BTreeMap<String, String>) {
+pub(super) fn put_all(all: &mut Environment, written: &BTreeMap<String, String>) {
     for (name, value) in written {
         put(all, name, value);
     }
@@ -253,7 +135,8 @@ fn put_all(all: &mut Environment, written: &BTreeMap<String, String>) {
 /// suite writes.
 pub(super) fn environment_ahead(
     suite: &Suite,
-    (agent, scenario): (&AgentSpec, &ScenarioSpec),
+    agent: &AgentSpec,
+    scenario: &ScenarioSpec,
     operator: &[(OsString, OsString)],
 ) -> Environment {
     let lent = base_environment(operator, &suite.settings.env_pass).into_iter();

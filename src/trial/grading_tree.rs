@@ -7,34 +7,33 @@
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::trial::blocking::blocking;
-use crate::trial::environment::Environment;
-use crate::trial::grading::Work;
+use crate::trial::grader_env::{Place, own_folder};
 use crate::trial::guard::Guard;
 use crate::trial::jail::{self, Role};
-use crate::trial::preparation;
+use crate::trial::setup;
+use crate::trial::stop::Stop;
 use crate::trial::trial_context::TrialContext;
-use crate::trial::twins;
-use crate::trial::unbuilt::Unbuilt;
-use proctor_config::{GraderSpec, TaskSpec, TwinEdit};
+use crate::trial::twin_edits::edited;
+use crate::trial::variables::for_harness;
+use crate::trial::work::Job;
+use proctor_config::{GraderSpec, TwinEdit};
 use proctor_graders::{ForbiddenBaseline, system_path};
-use proctor_supervise::Containment;
 use proctor_workspace::{ChangedPath, Content, LaidAt, LaidFile, Now, Times, Workspace};
-
-/// A task, what is graded, and which of its changes are carried into the graders' trees.
-pub(super) type Job<'a> = (&'a TaskSpec, Work<'a>, &'a [&'a ChangedPath]);
 
 /// Edits to hidden tests, by the file that is laid.
 pub(super) type Edits<'a> = &'a [&'a TwinEdit];
 
 /// The trees of a trial's graders, one at a time.
 pub(super) struct GradingTree<'a> {
-    pub(super) frame: &'a TrialContext<'a>,
+    pub(super) trial: &'a TrialContext<'a>,
     pub(super) job: Job<'a>,
     /// Forbidden files after setup, as the first tree had them, where nobody looked before.
     baseline: Option<ForbiddenBaseline>,
+    /// The tree that the agent left, until all is taken from it.
+    old: Option<Workspace>,
     tree: Option<Workspace>,
     place: Option<Place>,
     /// Whether a grader ran code in this one.
@@ -44,11 +43,12 @@ pub(super) struct GradingTree<'a> {
 
 impl<'a> GradingTree<'a> {
     /// Nothing is made yet.
-    pub(super) fn new(frame: &'a TrialContext<'_>, job: Job<'a>) -> Self {
+    pub(super) fn new(trial: &'a TrialContext<'_>, job: Job<'a>, old: Option<Workspace>) -> Self {
         Self {
-            frame,
+            trial,
             job,
             baseline: None,
+            old,
             tree: None,
             place: None,
             is_used: false,
@@ -57,43 +57,49 @@ impl<'a> GradingTree<'a> {
     }
 
     /// Makes one where nobody was before, in the place of the last.
-    pub(super) async fn renew(&mut self) -> Result<(), Unbuilt> {
+    pub(super) async fn renew(&mut self) -> Result<(), Stop> {
         self.renew_with(&[]).await
     }
 
     /// The same with hidden tests that are made wrong.
-    pub(super) async fn renew_with(&mut self, edits: Edits<'_>) -> Result<(), Unbuilt> {
+    pub(super) async fn renew_with(&mut self, edits: Edits<'_>) -> Result<(), Stop> {
         self.give_up_tree();
-        let (frame, (task, work, carried)) = (self.frame, self.job);
-        vacate(frame)?;
-        let own = own_folder(frame);
-        fs::create_dir_all(&frame.private)
+        let trial = self.trial;
+        vacate(trial)?;
+        let own = own_folder(trial);
+        fs::create_dir_all(&trial.private)
             .and_then(|()| fs::create_dir(&own))
-            .map_err(Unbuilt::by(format_args!("make {}", own.display())))?;
-        let context = frame.context;
-        let parent = context.scratch.join("g");
-        let tree = blocking(|| context.template.prepare(&parent, &frame.short_name));
+            .map_err(Stop::doing(format_args!("make {}", own.display())))?;
+        let parent = trial.context.scratch.join("g");
+        let tree = blocking(|| trial.context.template.prepare(&parent, &trial.short_name));
         let tree = self.tree.insert(tree?);
-        let known = work.baseline.or(self.baseline.as_ref());
-        let work = Work {
-            baseline: known,
-            ..work
-        };
-        let baseline = furnish(frame, tree, ((task, work, carried), edits)).await?;
-        self.place = Some(Place::furnished(frame, tree, work.extra_args)?);
-        self.baseline = baseline.or(self.baseline.take());
+        let log = trial.trial_dir.grading_setup_log();
+        setup::lay_files(trial, tree).map_err(Stop::doing("lay the scenario's files"))?;
+        setup::set_up(trial, tree, self.job.work.extra_args, &log).await?;
+        if self.job.work.baseline.is_none() && self.baseline.is_none() {
+            self.baseline = setup::baseline(trial, tree)?;
+        }
+        furnish(trial, tree, self.job, edits)?;
+        self.place = Some(place(trial, tree, self.job.work.extra_args)?);
         self.is_used = false;
+        if !self.may_read_old_tree()
+            && !trial.context.suite.settings.keep_workdirs
+            && let Some(old) = self.old.take()
+        {
+            self.notes.extend(blocking(|| old.discard()).problems);
+        }
         Ok(())
     }
 
     /// Sees to it that the grader at this place judges nothing that the code of another may have changed.
     pub(super) async fn make_ready_for(
         &mut self,
-        (index, spec): (usize, &GraderSpec),
-    ) -> Result<(), Unbuilt> {
-        let (task, ..) = self.job;
-        let needs_another = self.is_used && spec.looks_at_tree() && !task.sharing.contains(&index);
-        if needs_another && self.frame.context.cancel.level() == 0 {
+        index: usize,
+        spec: &GraderSpec,
+    ) -> Result<(), Stop> {
+        let is_alone = !self.job.task.sharing.contains(&index);
+        let needs_another = self.is_used && spec.looks_at_tree() && is_alone;
+        if needs_another && self.trial.context.cancel.level() == 0 {
             self.renew().await?;
         }
         self.is_used |= spec.runs_code();
@@ -101,15 +107,15 @@ impl<'a> GradingTree<'a> {
     }
 
     /// Where the next grader works, and what it compares forbidden files with.
-    pub(super) fn current(&self) -> Result<(&Place, Option<&ForbiddenBaseline>), String> {
-        let (_, work, _) = self.job;
+    pub(super) fn current(&self) -> Result<(&Place, Option<&ForbiddenBaseline>), Stop> {
         let place = self.place.as_ref().ok_or("there is no tree")?;
-        Ok((place, work.baseline.or(self.baseline.as_ref())))
+        let baseline = self.job.work.baseline.or(self.baseline.as_ref());
+        Ok((place, baseline))
     }
 
     /// Whether a later tree takes large files from the tree that the agent left.
-    pub(super) fn may_read_old_tree(&self) -> bool {
-        let (task, _, carried) = self.job;
+    fn may_read_old_tree(&self) -> bool {
+        let Job { task, carried, .. } = self.job;
         let mut graders = task.graders.iter().enumerate();
         let runs = graders.any(|(_, grader)| grader.runs_code());
         let another =
@@ -122,11 +128,6 @@ impl<'a> GradingTree<'a> {
         runs && another && carried.iter().any(|one| in_tree(one))
     }
 
-    /// Keeps what is to be said.
-    pub(super) fn note(&mut self, notes: Vec<String>) {
-        self.notes.extend(notes);
-    }
-
     fn give_up_tree(&mut self) {
         self.place = None;
         if let Some(tree) = self.tree.take() {
@@ -134,146 +135,111 @@ impl<'a> GradingTree<'a> {
         }
     }
 
-    /// Removes all; gives what went wrong.
-    pub(super) fn leave(mut self) -> Vec<String> {
+    /// Removes all; gives what went wrong, and the agent's tree where it is still there.
+    pub(super) fn leave(mut self) -> (Vec<String>, Option<Workspace>) {
         self.give_up_tree();
-        self.notes.extend(vacate(self.frame).err().map(|it| it.why));
-        self.notes
+        let problem = vacate(self.trial).err();
+        self.notes.extend(problem.map(|stop| stop.message));
+        (self.notes, self.old)
     }
 }
 
-/// What graders have for themselves beside their tree.
-pub(super) fn own_folder(frame: &TrialContext<'_>) -> PathBuf {
-    frame.private.join("g")
-}
-
-/// Removes that folder, whoever made it. Code that ran there may have closed folders of its own: then it is moved out of the
+/// Removes the graders' folder, whoever made it. Code that ran there may have closed folders of its own: then it is moved out of the
 /// way, and removed with all else of the trial.
-pub(super) fn vacate(frame: &TrialContext<'_>) -> Result<(), Unbuilt> {
+fn vacate(trial: &TrialContext<'_>) -> Result<(), Stop> {
     /// So many may be in the way.
     const MOST: u32 = 1000;
-    let folder = own_folder(frame);
+    let folder = own_folder(trial);
     let Err(error) = fs::remove_dir_all(&folder) else {
         return Ok(());
     };
     if error.kind() == io::ErrorKind::NotFound {
         return Ok(());
     }
-    let mut asides = (1..MOST).map(|number| frame.private.join(format!("g-{number}")));
+    let mut asides = (1..MOST).map(|number| trial.private.join(format!("g-{number}")));
     let aside = asides.find(|aside| fs::symlink_metadata(aside).is_err());
     let moved = aside.map(|aside| fs::rename(&folder, aside));
     match moved {
         Some(Ok(())) => Ok(()),
-        _ => Err(Unbuilt::by("remove the graders' folder")(error)),
+        _ => Err(Stop::doing("remove the graders' folder")(error)),
     }
 }
 
-/// Sets up a fresh tree, carries over what was left, puts back what is protected, and lays hidden tests last.
-async fn furnish(
-    frame: &TrialContext<'_>,
+/// Carries over what was left, puts back what is protected, and lays hidden tests last.
+fn furnish(
+    trial: &TrialContext<'_>,
     fresh: &Workspace,
-    ((task, work, carried), edits): (Job<'_>, Edits<'_>),
-) -> Result<Option<ForbiddenBaseline>, Unbuilt> {
-    let scenario = frame.context.scenario(frame.planned);
-    preparation::lay_files(scenario, &fresh.project_dir)
-        .map_err(Unbuilt::by("lay the scenario's files"))?;
-    let log = frame.trial_dir.grading_setup_log();
-    preparation::set_up(frame, fresh, (task, work.extra_args, &log)).await?;
-    let baseline = match work.baseline {
-        Some(_) => None,
-        None => preparation::baseline(frame, fresh)?,
-    };
-    let is_set_up = !task.setup_commands.is_empty();
+    job: Job<'_>,
+    edits: Edits<'_>,
+) -> Result<(), Stop> {
+    let is_set_up = !job.task.setup_commands.is_empty();
     let times = if is_set_up {
         Times::AfterSetup
     } else {
         Times::BeforeCheckout
     };
-    let guard = frame.context.guard(frame.planned);
+    let guard = trial.context.guard(trial.planned);
     blocking(|| {
-        fresh.put(carried, times)?;
+        fresh.put(job.carried, times)?;
         let Some(guard) = guard else { return Ok(()) };
         if is_set_up {
             fresh.renew(&|path| guard.is_kept(path))?;
         }
-        lay_grader_files(frame, fresh, (guard, edits))
-    })?;
-    Ok(baseline)
+        lay_grader_files(trial, fresh, guard, edits)
+    })
 }
 
 /// Lays what only graders see, over whatever stands there: all files alike, those that are edited among them.
 fn lay_grader_files(
-    frame: &TrialContext<'_>,
+    trial: &TrialContext<'_>,
     tree: &Workspace,
-    (guard, edits): (&Guard, Edits<'_>),
-) -> Result<(), Unbuilt> {
-    let subdir = &frame.context.source.subdir;
+    guard: &Guard,
+    edits: Edits<'_>,
+) -> Result<(), Stop> {
+    let subdir = &trial.context.source.subdir;
     let time = LaidAt::now();
     guard.laid_files().iter().try_for_each(|(to, from)| {
         let to = to.strip_prefix(subdir).unwrap_or(to);
-        let here: Vec<_> = edits.iter().filter(|edit| edit.file == to).collect();
+        let here: Vec<&TwinEdit> = edits.iter().copied().filter(|it| it.file == to).collect();
         let edited = if here.is_empty() {
             None
         } else {
-            let text = fs::read_to_string(from)
-                .map_err(Unbuilt::by(format_args!("read {}", from.display())))?;
-            Some(twins::edited(text, &here)?.into_bytes())
+            let reading = format_args!("read {}", from.display()).to_string();
+            let text = fs::read_to_string(from).map_err(Stop::doing(reading))?;
+            Some(edited(text, &here)?.into_bytes())
         };
         let from = from.clone();
         tree.lay(to, &LaidFile { from, edited }, time)
-            .map_err(Unbuilt::doing("lay grader_files"))
+            .map_err(|error| Stop::from(error).while_doing("lay grader_files"))
     })
 }
 
-/// Where graders work.
-pub(super) struct Place {
-    pub(super) containment: Containment,
-    pub(super) root: PathBuf,
-    pub(super) project_dir: PathBuf,
-    pub(super) environment: Vec<(OsString, OsString)>,
+/// The fresh tree as graders find it.
+fn place(
+    trial: &TrialContext<'_>,
+    fresh: &Workspace,
+    extra_args: &[String],
+) -> Result<Place, Stop> {
+    let own = own_folder(trial);
+    let mut environment = for_harness(trial, fresh, extra_args);
+    let set_by_suite = &trial.context.suite.settings.env;
+    for (name, folder) in [("HOME", "home"), ("TMPDIR", "tmp")] {
+        let folder = own.join(folder);
+        make(&folder)?;
+        if !set_by_suite.contains_key(name) {
+            environment.insert(OsString::from(name), folder.into_os_string());
+        }
+    }
+    if let Some(path) = environment.get_mut(OsStr::new("PATH")) {
+        *path = system_path(path, &[&trial.context.scratch]);
+    }
+    Ok(Place {
+        environment: environment.into_iter().collect(),
+        containment: jail::containment(trial, fresh, Role::Grader),
+        ..Place::bare(fresh)
+    })
 }
 
-impl Place {
-    /// For graders that run nothing.
-    pub(super) fn bare(workspace: &Workspace) -> Self {
-        Self {
-            containment: Containment::None,
-            root: workspace.root.clone(),
-            project_dir: workspace.project_dir.clone(),
-            environment: Vec::new(),
-        }
-    }
-
-    fn furnished(
-        frame: &TrialContext<'_>,
-        fresh: &Workspace,
-        extra_args: &[String],
-    ) -> Result<Self, Unbuilt> {
-        let own = own_folder(frame);
-        let mut environment = frame.around(fresh).for_harness(extra_args);
-        let set_by_suite = &frame.context.suite.settings.env;
-        for (name, folder) in [("HOME", "home"), ("TMPDIR", "tmp")] {
-            let folder = own.join(folder);
-            make(&folder)?;
-            if !set_by_suite.contains_key(name) {
-                environment.insert(OsString::from(name), folder.into_os_string());
-            }
-        }
-        if let Some(path) = environment.get_mut(OsStr::new("PATH")) {
-            *path = system_path(path, &[&frame.context.scratch]);
-        }
-        Ok(Self::with(frame, fresh, environment))
-    }
-
-    fn with(frame: &TrialContext<'_>, workspace: &Workspace, environment: Environment) -> Self {
-        Self {
-            environment: environment.into_iter().collect(),
-            containment: jail::containment(frame, workspace, Role::Grader),
-            ..Self::bare(workspace)
-        }
-    }
-}
-
-fn make(folder: &Path) -> Result<(), Unbuilt> {
-    fs::create_dir_all(folder).map_err(Unbuilt::by(format_args!("make {}", folder.display())))
+fn make(folder: &Path) -> Result<(), Stop> {
+    fs::create_dir_all(folder).map_err(Stop::doing(format_args!("make {}", folder.display())))
 }

@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use crate::trial::environment::program_path;
 use crate::trial::named_files::files_named;
-use crate::trial::preparation::go_between;
 use crate::trial::trial_context::TrialContext;
 use proctor_model::{Isolation, Network};
 use proctor_supervise::{Containment, Jail, JailNetwork, Mount, find_program};
@@ -27,11 +26,11 @@ pub(super) enum Role<'a> {
 
 /// What keeps a child of this trial that works in this workspace.
 pub(super) fn containment(
-    frame: &TrialContext<'_>,
+    trial: &TrialContext<'_>,
     workspace: &Workspace,
     role: Role<'_>,
 ) -> Containment {
-    let confinement = &frame.context.confinement;
+    let confinement = &trial.context.confinement;
     match confinement.level {
         Isolation::None => Containment::Supervised,
         Isolation::External => {
@@ -46,23 +45,23 @@ pub(super) fn containment(
             Containment::Wrapped(confinement.wrapper.iter().map(fill).collect())
         }
         Isolation::Jail => Containment::Jail(Arc::new(Jail {
-            mounts: mounts(frame, workspace, role),
+            mounts: mounts(trial, workspace, role),
             processes: Some(confinement.processes),
-            in_memory: Some(frame.context.suite.settings.limits.workspace),
-            network: network(frame, role),
+            in_memory: Some(trial.context.suite.settings.limits.workspace),
+            network: network(trial, role),
         })),
     }
 }
 
 /// Setup commands have the operator's network: fetching what a task needs is what they are for. Graders run the agent's code, and
 /// reach no more than the agent did.
-fn network(frame: &TrialContext<'_>, role: Role<'_>) -> JailNetwork {
+fn network(trial: &TrialContext<'_>, role: Role<'_>) -> JailNetwork {
     let (network, ports) = match role {
         Role::Setup => (Network::Host, &[][..]),
-        Role::Agent(_, ports) => (frame.context.network(frame.planned), ports),
+        Role::Agent(_, ports) => (trial.context.network(trial.planned), ports),
         Role::Grader => {
-            let of_agent = frame.context.network(frame.planned);
-            let of_graders = frame.context.suite.settings.grader_network;
+            let of_agent = trial.context.network(trial.planned);
+            let of_graders = trial.context.suite.settings.grader_network;
             (of_graders.narrower(of_agent), &[][..])
         }
     };
@@ -73,24 +72,40 @@ fn network(frame: &TrialContext<'_>, role: Role<'_>) -> JailNetwork {
 }
 
 /// What stands for the operator's home in the jail of an agent, if there is a jail and a home.
-pub(super) fn stands_for_home(frame: &TrialContext<'_>) -> Option<PathBuf> {
-    let confinement = &frame.context.confinement;
+pub(super) fn stands_for_home(trial: &TrialContext<'_>) -> Option<PathBuf> {
+    let confinement = &trial.context.confinement;
     let stands = confinement.level == Isolation::Jail && confinement.home.is_some();
-    stands.then(|| home_of_agent(frame))
+    stands.then(|| home_of_agent(trial))
 }
 
 /// The folder for that.
-pub(super) fn home_of_agent(frame: &TrialContext<'_>) -> PathBuf {
-    frame.private.join("h")
+pub(super) fn home_of_agent(trial: &TrialContext<'_>) -> PathBuf {
+    trial.private.join("h")
 }
 
-fn mounts(frame: &TrialContext<'_>, workspace: &Workspace, role: Role<'_>) -> Vec<Mount> {
-    let confinement = &frame.context.confinement;
-    let grades = role == Role::Grader || is_graded(frame, workspace);
-    let mut mounts = own_places(frame, grades);
+/// This program, which stands before the MCP servers of a scenario; not where a wrapper of the operator's may hide it.
+pub(super) fn go_between(trial: &TrialContext<'_>) -> Option<PathBuf> {
+    let scenario = trial.context.scenario(trial.planned);
+    let has_servers = scenario.mcp_config.is_some();
+    let reachable = trial.context.confinement.level != Isolation::External;
+    (has_servers && reachable)
+        .then(|| std::env::current_exe().ok())
+        .flatten()
+}
+
+/// Whether what an agent keeps in its home is the trial's alone, and goes with it.
+pub(super) fn home_is_own(trial: &TrialContext<'_>) -> bool {
+    let settings = &trial.context.suite.settings;
+    settings.clean_agent_env || trial.context.confinement.level == Isolation::Jail
+}
+
+fn mounts(trial: &TrialContext<'_>, workspace: &Workspace, role: Role<'_>) -> Vec<Mount> {
+    let confinement = &trial.context.confinement;
+    let grades = role == Role::Grader || is_graded(trial, workspace);
+    let mut mounts = own_places(trial, grades);
     mounts.extend(confinement.hidden.iter().cloned().map(hide));
     if !confinement.suite.as_os_str().is_empty() {
-        mounts.push(if sees_suite(frame, role) {
+        mounts.push(if sees_suite(trial, role) {
             show(&confinement.suite, false)
         } else {
             hide(confinement.suite.clone())
@@ -101,24 +116,24 @@ fn mounts(frame: &TrialContext<'_>, workspace: &Workspace, role: Role<'_>) -> Ve
     let links = confinement.links.iter().cloned();
     mounts.extend(links.map(|(at, to)| Mount::Link { at, to }));
     mounts.extend(confinement.blanked.iter().map(|file| blank(file)));
-    mounts.extend(closed(frame, role).into_iter().map(|place| close(&place)));
-    let trial = workspace.root.parent().unwrap_or(&workspace.root);
-    mounts.push(show(trial, true));
-    mounts.extend(papers(frame, role));
+    mounts.extend(closed(trial, role).into_iter().map(|place| close(&place)));
+    let folder = workspace.root.parent().unwrap_or(&workspace.root);
+    mounts.push(show(folder, true));
+    mounts.extend(papers(trial, role));
     // Outer places first; of two at one place the later one is seen.
     mounts.sort_by_key(|mount| place(mount).components().count());
     mounts
 }
 
 /// Temporary files and a home for this child, which it may fill.
-fn own_places(frame: &TrialContext<'_>, grades: bool) -> Vec<Mount> {
+fn own_places(trial: &TrialContext<'_>, grades: bool) -> Vec<Mount> {
     let [temporary, kept, home] = if grades {
         ["g/tmp", "g/var", "g/home"]
     } else {
         ["t", "v", "h"]
     };
     let folder = |name: &str| {
-        let folder = frame.private.join(name);
+        let folder = trial.private.join(name);
         // One that cannot be made is told when the jail is made.
         fs::create_dir_all(&folder).ok();
         folder
@@ -132,26 +147,26 @@ fn own_places(frame: &TrialContext<'_>, grades: bool) -> Vec<Mount> {
             places.push(over(&folder(name), at.as_ref()));
         }
     }
-    if let Some(at) = &frame.context.confinement.home {
+    if let Some(at) = &trial.context.confinement.home {
         places.push(over(&folder(home), at));
     }
     if grades {
-        places.push(show(&frame.private.join("g"), true));
+        places.push(show(&trial.private.join("g"), true));
     }
     places
 }
 
 /// Whether a workspace is the tree that graders work in, which is set up for them alone.
-pub(super) fn is_graded(frame: &TrialContext<'_>, workspace: &Workspace) -> bool {
-    workspace.root.starts_with(frame.context.scratch.join("g"))
+pub(super) fn is_graded(trial: &TrialContext<'_>, workspace: &Workspace) -> bool {
+    workspace.root.starts_with(trial.context.scratch.join("g"))
 }
 
 /// The trial's own files that a child reads or writes by their paths.
-fn papers(frame: &TrialContext<'_>, role: Role<'_>) -> Vec<Mount> {
-    let calls = show(&frame.trial_dir.cmd_log(), false);
+fn papers(trial: &TrialContext<'_>, role: Role<'_>) -> Vec<Mount> {
+    let calls = show(&trial.trial_dir.cmd_log(), false);
     let mut logs = Vec::new();
-    if frame.context.scenario(frame.planned).mcp_config.is_some() {
-        logs.push(frame.mcp_server_log());
+    if trial.context.scenario(trial.planned).mcp_config.is_some() {
+        logs.push(trial.mcp_server_log());
     }
     let Role::Agent(words, _) = role else {
         logs.retain(|log| log.is_file());
@@ -161,12 +176,12 @@ fn papers(frame: &TrialContext<'_>, role: Role<'_>) -> Vec<Mount> {
     logs.retain(|log| touch(log));
     let logs = logs.iter().map(|log| show(log, true));
     let mut papers: Vec<Mount> = logs.chain([calls]).collect();
-    papers.push(show(&frame.private, true));
-    papers.push(show(&frame.private.join("s"), false));
-    papers.extend(go_between(frame).map(|program| show(&program, false)));
-    for file in given(frame, words) {
+    papers.push(show(&trial.private, true));
+    papers.push(show(&trial.private.join("s"), false));
+    papers.extend(go_between(trial).map(|program| show(&program, false)));
+    for file in given(trial, words) {
         let known = papers.iter().any(|paper| place(paper) == file);
-        if !known && !file.starts_with(&frame.private) {
+        if !known && !file.starts_with(&trial.private) {
             papers.push(show(&file, false));
         }
     }
@@ -174,18 +189,18 @@ fn papers(frame: &TrialContext<'_>, role: Role<'_>) -> Vec<Mount> {
 }
 
 /// Files that are meant for the agent, since its command line or its MCP settings name them, and that it would not see.
-fn given(frame: &TrialContext<'_>, words: &[OsString]) -> Vec<PathBuf> {
-    let confinement = &frame.context.confinement;
+fn given(trial: &TrialContext<'_>, words: &[OsString]) -> Vec<PathBuf> {
+    let confinement = &trial.context.confinement;
     let settings = files_named(words).into_iter();
-    let settings = settings.filter(|file| file.starts_with(&frame.private));
+    let settings = settings.filter(|file| file.starts_with(&trial.private));
     // Some agents are given their servers by a variable, or in settings that no word names.
-    let scenario = frame.context.scenario(frame.planned);
+    let scenario = trial.context.scenario(trial.planned);
     let settings = settings.chain(scenario.mcp_config.clone());
     let beside = scenario.mcp_paths.values().cloned();
     let servers = settings.filter_map(|file| fs::read_to_string(file).ok());
     let mut all: Vec<OsString> = words.to_vec();
     all.extend(servers.map(OsString::from));
-    all.extend(program(frame, words));
+    all.extend(program(trial, words));
     all.extend(beside.map(OsString::from));
     let mut files = files_named(&all);
     files.retain(|file| {
@@ -196,24 +211,24 @@ fn given(frame: &TrialContext<'_>, words: &[OsString]) -> Vec<PathBuf> {
 }
 
 /// The agent's program, and where it really lies.
-fn program(frame: &TrialContext<'_>, words: &[OsString]) -> Option<OsString> {
-    let path = program_path(&frame.context.base_env);
-    let folder = &frame.context.suite.config_dir;
+fn program(trial: &TrialContext<'_>, words: &[OsString]) -> Option<OsString> {
+    let path = program_path(&trial.context.base_env);
+    let folder = &trial.context.suite.config_dir;
     find_program(words.first()?, &path, folder).map(PathBuf::into_os_string)
 }
 
 /// What leads to a solution and would be seen: whatever an agent must not read, and whatever code of its cannot need while
 /// graders run it. Setup commands come before the agent, and see all.
-fn closed(frame: &TrialContext<'_>, role: Role<'_>) -> Vec<PathBuf> {
-    let confinement = &frame.context.confinement;
+fn closed(trial: &TrialContext<'_>, role: Role<'_>) -> Vec<PathBuf> {
+    let confinement = &trial.context.confinement;
     let answers = &confinement.answers;
     let is_lent = |place: &Path| confinement.is_lent(place);
     let is_seen = |place: &Path| !confinement.hides(place) || confinement.is_lent(place);
     let mut places = match role {
         Role::Setup => return Vec::new(),
-        Role::Agent(..) if sees_suite(frame, role) => return Vec::new(),
+        Role::Agent(..) if sees_suite(trial, role) => return Vec::new(),
         Role::Agent(..) => answers.for_agent(&is_lent),
-        Role::Grader => answers.for_graders(frame.context.task(frame.planned), &confinement.suite),
+        Role::Grader => answers.for_graders(trial.task(), &confinement.suite),
     };
     places.retain(|place| {
         let of_suite = role == Role::Grader && place.starts_with(&confinement.suite);
@@ -231,8 +246,8 @@ fn close(place: &Path) -> Mount {
     }
 }
 
-fn sees_suite(frame: &TrialContext<'_>, role: Role<'_>) -> bool {
-    !matches!(role, Role::Agent(..)) || frame.context.suite.settings.agent_sees_suite_root
+fn sees_suite(trial: &TrialContext<'_>, role: Role<'_>) -> bool {
+    !matches!(role, Role::Agent(..)) || trial.context.suite.settings.agent_sees_suite_root
 }
 
 fn blank(at: &Path) -> Mount {

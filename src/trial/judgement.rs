@@ -209,6 +209,11 @@ pub(super) fn deciding(verdicts: &[Verdict]) -> Option<&Verdict> {
     objection.or(verdicts.last())
 }
 
+/// Whether graders that a person stopped came to no end.
+pub(super) fn was_cut(verdicts: &[Verdict]) -> bool {
+    matches!(grade_of(verdicts), Grade::Error | Grade::NotGraded)
+}
+
 /// The reason of a trial that had `own` before graders were asked: a verdict counts more than an exit code, and less than
 /// all else.
 pub(super) fn reason_with(own: Option<String>, verdicts: &[Verdict]) -> Option<String> {
@@ -219,7 +224,7 @@ pub(super) fn reason_with(own: Option<String>, verdicts: &[Verdict]) -> Option<S
 }
 
 /// Why a trial ended whose agent did not find what was set up for it.
-pub(super) const SETUP_FAILED: &str = "setup_failed";
+const SETUP_FAILED: &str = "setup_failed";
 const EXIT_NONZERO: &str = "agent_exit_nonzero";
 const SAID_FAILED: &str = "agent_said_failed";
 

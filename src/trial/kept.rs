@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use crate::trial::graded::Pruned;
 use proctor_config::LimitSettings;
 use proctor_model::Oversize;
 use proctor_model::path_text::{to_path, to_text};
@@ -27,7 +28,8 @@ pub struct Kept {
 /// Writes `changes.patch`, `changes.jsonl` and the large files: all that graders need, now or later.
 pub(super) fn keep(
     captured: &Captured,
-    (trial, subdir): (&TrialDir, &Path),
+    trial: &TrialDir,
+    subdir: &Path,
     redactor: &Redactor,
 ) -> Result<(), RecordError> {
     let mut lines = Vec::with_capacity(captured.changed.len() + captured.ignored.len());
@@ -56,13 +58,10 @@ pub(super) fn keep(
     proctor_record::write_changes(trial, (&captured.patch, &lines), redactor)
 }
 
-/// Drops content that is over the limits of what is kept, once it was graded; gives the limits that were reached.
-pub(super) fn prune(
-    trial: &TrialDir,
-    limits: &LimitSettings,
-) -> Result<Vec<&'static str>, RecordError> {
+/// Drops content that is over the limits of what is kept, once it was graded.
+pub(super) fn prune(trial: &TrialDir, limits: &LimitSettings) -> Pruned {
     let (mut bytes, mut files) = (limits.artifacts, limits.artifact_files);
-    proctor_record::drop_content(trial, &mut |size| {
+    let dropped = proctor_record::drop_content(trial, &mut |size| {
         if files == 0 {
             return Some("artifact_files");
         }
@@ -71,7 +70,17 @@ pub(super) fn prune(
         };
         (bytes, files) = (left, files - 1);
         None
-    })
+    });
+    match dropped {
+        Ok(limits_hit) => Pruned {
+            limits_hit,
+            notes: Vec::new(),
+        },
+        Err(error) => Pruned {
+            limits_hit: Vec::new(),
+            notes: vec![format!("changes.jsonl could not be cut: {error}")],
+        },
+    }
 }
 
 /// Reads what was kept of a trial's changes; paths begin at the root of the work tree that holds the project in `subdir`.

@@ -29,26 +29,31 @@ const OWN_FOLDER: [&str; 5] = [
     "`dirname $0`",
 ];
 
-/// Where names of programs are looked for: `PATH`, and the folder that the agent begins in.
-pub(super) type Place<'a> = (&'a OsStr, &'a Path);
+/// Where names of programs are looked for.
+#[derive(Clone, Copy)]
+pub(super) struct Search<'a> {
+    pub(super) path: &'a OsStr,
+    /// The folder that the agent begins in.
+    pub(super) cwd: &'a Path,
+}
 
 /// The programs, links followed, the one that is named first; none where it is not there.
-pub(super) fn programs(argv: &[OsString], place: Place<'_>) -> Vec<PathBuf> {
+pub(super) fn programs(argv: &[OsString], search: Search<'_>) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    let named = argv.first().and_then(|name| program(name, place));
+    let named = argv.first().and_then(|name| program(name, search));
     let Some(named) = named else { return found };
     let is_env = named.file_name() == Some(OsStr::new("env"));
     found.push(named);
     let second = argv.get(1);
     found.extend(second.and_then(|word| real_file(Path::new(word))));
     if is_env {
-        found.extend(second.and_then(|name| program(name, place)));
+        found.extend(second.and_then(|name| program(name, search)));
         found.extend(argv.get(2).and_then(|word| real_file(Path::new(word))));
     }
     let mut looked_at = 0;
     while let Some(one) = found.get(looked_at).cloned() {
         looked_at += 1;
-        for behind in wrapped(&one, place).into_iter().chain(natives(&one)) {
+        for behind in wrapped(&one, search).into_iter().chain(natives(&one)) {
             if found.len() < MOST_PROGRAMS && !found.contains(&behind) {
                 found.push(behind);
             }
@@ -59,8 +64,8 @@ pub(super) fn programs(argv: &[OsString], place: Place<'_>) -> Vec<PathBuf> {
     found
 }
 
-fn program(name: &OsStr, (path, cwd): Place<'_>) -> Option<PathBuf> {
-    let found = find_program(name, path, cwd)?;
+fn program(name: &OsStr, search: Search<'_>) -> Option<PathBuf> {
+    let found = find_program(name, search.path, search.cwd)?;
     fs::canonicalize(found).ok()
 }
 
@@ -72,7 +77,7 @@ fn real_file(path: &Path) -> Option<PathBuf> {
 
 /// What a launcher that is a shell script starts, as far as its words tell: programs by their whole paths or beside it, and
 /// names behind `exec`.
-fn wrapped(launcher: &Path, place: Place<'_>) -> Vec<PathBuf> {
+fn wrapped(launcher: &Path, search: Search<'_>) -> Vec<PathBuf> {
     let Some(text) = shell_script(launcher) else {
         return Vec::new();
     };
@@ -89,7 +94,7 @@ fn wrapped(launcher: &Path, place: Place<'_>) -> Vec<PathBuf> {
         let mut words = whole.split(ends).filter(|word| !word.is_empty());
         while let Some(word) = words.next() {
             let started = if word == "exec" {
-                words.next().and_then(|name| program(name.as_ref(), place))
+                words.next().and_then(|name| program(name.as_ref(), search))
             } else {
                 real_file(Path::new(word)).filter(|file| is_program(file))
             };
@@ -220,9 +225,13 @@ mod tests {
             ("echo none".to_owned(), vec![]),
         ];
         let path = at("bin").into_os_string();
+        let search = Search {
+            path: &path,
+            cwd: folder.path(),
+        };
         for (body, behind) in cases {
             let wrapper = file(&at("bin/agent"), &format!("#!/bin/sh\n{body}\n"));
-            let found = programs(&["agent".into()], (&path, folder.path()));
+            let found = programs(&["agent".into()], search);
             let expected: Vec<&PathBuf> = [&wrapper].into_iter().chain(behind).collect();
             assert_eq!(found.iter().collect::<Vec<_>>(), expected, "{body}");
         }
@@ -240,7 +249,7 @@ mod tests {
             ),
         );
         let words = ["/usr/bin/env".into(), "outer".into()];
-        let found = programs(&words, (&path, folder.path()));
+        let found = programs(&words, search);
         assert_eq!(found[1..], [outer, inner, real]);
     }
 }

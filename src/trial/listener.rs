@@ -22,10 +22,10 @@ use proctor_supervise::{EndReason, Heard, Listener, OutputStream};
 /// for the stream gets it whole.
 const ACTIVITY_EVERY: Duration = Duration::from_millis(100);
 
-/// Listens to one agent.
-pub(super) struct Ear {
+/// Reads the output of one agent while it runs.
+pub(super) struct AgentListener {
     reader: StreamReader,
-    notebook: Notebook,
+    records: Records,
     fresh: Vec<AgentEvent>,
     /// What keeps secrets out of the raw files: of standard output and of standard error.
     redactors: [StreamRedactor; 2],
@@ -36,19 +36,25 @@ pub(super) struct Ear {
     cut_short: CutShort,
 }
 
-/// Everything that events are put down in.
-struct Notebook {
-    tally: Tally,
-    watch: Watch,
-    log: EventLog,
-    transcript: Option<Transcript>,
-    redactor: Redactor,
-    teller: ProgressSink,
-    key: TrialKey,
-    last_told: Option<Duration>,
-    tells_all: bool,
-    seen: SeenBySelf,
-    meter: Meter,
+/// What events are counted with and written to.
+pub(super) struct Sinks {
+    pub(super) tally: Tally,
+    pub(super) watch: Watch,
+    pub(super) meter: Meter,
+    pub(super) log: EventLog,
+    pub(super) transcript: Option<Transcript>,
+    pub(super) redactor: Redactor,
+    pub(super) progress: ProgressSink,
+    pub(super) key: TrialKey,
+    /// Whether a person wants to see every event (`--stream`).
+    pub(super) reports_all: bool,
+}
+
+/// The sinks, and what the events amount to so far.
+struct Records {
+    sinks: Sinks,
+    last_reported: Option<Duration>,
+    seen: AtStart,
     /// Whether the model has said anything.
     has_answered: bool,
     /// Whether the agent did anything after the last fault of its provider.
@@ -57,41 +63,21 @@ struct Notebook {
     write_problem: Option<RecordError>,
 }
 
-/// Where an ear writes to and what it reads with.
-pub(super) struct EarParts<'a> {
-    /// Further watched commands.
-    pub(super) watched: &'a [String],
-    /// How many calls after an error are kept with it.
-    pub(super) context_calls: usize,
-    pub(super) watch: Watch,
-    /// Whether a person wants to see every event (`--stream`).
-    pub(super) tells_all: bool,
-    pub(super) meter: Meter,
-    pub(super) reader: StreamReader,
-    pub(super) log: EventLog,
-    pub(super) transcript: Option<Transcript>,
-    pub(super) redactor: Redactor,
-    pub(super) teller: ProgressSink,
-    pub(super) key: TrialKey,
-}
-
 /// What an agent said of itself when it began.
 #[derive(Debug, Default)]
-pub(super) struct SeenBySelf {
+pub(super) struct AtStart {
     pub(super) tools: Vec<String>,
     pub(super) servers: Vec<McpServerSeen>,
 }
 
-/// What was heard in all.
-pub(super) struct HeardAll {
+/// What was observed in all.
+pub(super) struct Observed {
     pub(super) report: StreamReport,
     /// What the agent said of itself when it began, or began anew.
-    pub(super) seen: SeenBySelf,
-    pub(super) tally: Tally,
-    pub(super) watch: Watch,
+    pub(super) seen: AtStart,
     /// Whether the last word was a fault of the provider.
     pub(super) ended_in_fault: bool,
-    /// Whether a command of the agent ran when its last fault was told.
+    /// Whether a command of the agent ran when its last fault was reported.
     pub(super) fault_beside_command: bool,
     /// Whether a command of the agent had not ended at the end.
     pub(super) command_open: bool,
@@ -99,48 +85,39 @@ pub(super) struct HeardAll {
     pub(super) write_problem: Option<RecordError>,
     /// Limits of what is kept that were reached.
     pub(super) limits_hit: Vec<&'static str>,
-    /// The model for want of whose price no limit of cost could be kept; empty where its name is not told.
+    /// The model for want of whose price no limit of cost could be kept; empty where its name is not known.
     pub(super) unpriced: Option<String>,
-    /// The model whose tokens were counted at another's price, the dearest; empty where its name is not told.
+    /// The model whose tokens were counted at another's price, the dearest; empty where its name is not known.
     pub(super) guessed: Option<String>,
     /// What went through the door of its network, if it has one.
     pub(super) door: Option<DoorUse>,
 }
 
-impl Ear {
-    pub(super) fn new(parts: EarParts<'_>) -> Self {
-        let redactors = [parts.redactor.stream(), parts.redactor.stream()];
-        let notebook = Notebook {
-            tally: Tally::watching(parts.watched, parts.context_calls),
-            watch: parts.watch,
-            log: parts.log,
-            transcript: parts.transcript,
-            redactor: parts.redactor,
-            teller: parts.teller,
-            key: parts.key,
-            last_told: None,
-            tells_all: parts.tells_all,
-            seen: SeenBySelf::default(),
-            meter: parts.meter,
-            has_answered: false,
-            went_on_after_fault: true,
-            beside: BesideCommands::default(),
-            write_problem: None,
-        };
+/// What is left to be counted, together with what others than the stream report.
+pub(super) struct Tallies {
+    pub(super) tally: Tally,
+    pub(super) watch: Watch,
+}
+
+impl AgentListener {
+    pub(super) fn new(reader: StreamReader, gate: Option<Gate>, sinks: Sinks) -> Self {
         Self {
-            reader: parts.reader,
-            notebook,
+            redactors: [sinks.redactor.stream(), sinks.redactor.stream()],
+            reader,
+            records: Records {
+                sinks,
+                last_reported: None,
+                seen: AtStart::default(),
+                has_answered: false,
+                went_on_after_fault: true,
+                beside: BesideCommands::default(),
+                write_problem: None,
+            },
             fresh: Vec::new(),
-            redactors,
-            gate: None,
+            gate,
             stopped_midway: None,
             cut_short: CutShort::default(),
         }
-    }
-
-    /// The same beside the door of its network.
-    pub(super) fn beside(self, gate: Option<Gate>) -> Self {
-        Self { gate, ..self }
     }
 
     fn redactor(&mut self, stream: OutputStream) -> &mut StreamRedactor {
@@ -152,33 +129,38 @@ impl Ear {
 
     /// Takes in what the agent wrote to `{OUT_JSON}`.
     pub(super) fn read(&mut self, file: &[u8], at: Duration) {
-        self.fresh.clear();
         self.reader.file(file, at, &mut self.fresh);
+        self.take_in();
+    }
+
+    /// Takes in what the reader made of the last bytes.
+    fn take_in(&mut self) {
         self.cut_short.see(&mut self.fresh);
-        self.notebook.take_in(&self.fresh, self.reader.by_model());
+        self.records.take_in(&self.fresh, self.reader.by_model());
+        self.fresh.clear();
     }
 
     /// Ends the stream and gives what it amounts to.
-    pub(super) fn finish(mut self, at: Duration) -> HeardAll {
-        self.fresh.clear();
+    pub(super) fn finish(mut self, at: Duration) -> (Observed, Tallies) {
         let report = self.reader.finish(at, &mut self.fresh);
         self.cut_short.see(&mut self.fresh);
-        self.notebook.take_in(&self.fresh, &report.by_model);
-        let mut heard = self.notebook.close(report);
+        self.records.take_in(&self.fresh, &report.by_model);
+        let (mut observed, tallies) = self.records.close(report);
         if self.stopped_midway == Some(true) {
-            heard.report.lacks_what_was_open();
+            observed.report.lacks_what_was_open();
         }
-        heard.door = self.gate.map(Gate::close);
-        heard
+        observed.door = self.gate.map(Gate::close);
+        (observed, tallies)
     }
 }
 
-impl Notebook {
-    fn close(mut self, report: StreamReport) -> HeardAll {
+impl Records {
+    fn close(mut self, report: StreamReport) -> (Observed, Tallies) {
+        let sinks = self.sinks;
         let mut limits_hit = Vec::new();
         let ends = [
-            ("events_mib", Some(self.log.finish())),
-            ("transcript_mib", self.transcript.map(Transcript::finish)),
+            ("events_mib", Some(sinks.log.finish())),
+            ("transcript_mib", sinks.transcript.map(Transcript::finish)),
         ];
         for (limit, end) in ends {
             match end {
@@ -189,20 +171,23 @@ impl Notebook {
                 Some(Ok(0)) | None => {}
             }
         }
-        HeardAll {
+        let observed = Observed {
             report,
             seen: self.seen,
-            tally: self.tally,
-            watch: self.watch,
             ended_in_fault: !self.went_on_after_fault,
             fault_beside_command: self.beside.fault_told(),
             command_open: self.beside.is_open(),
             write_problem: self.write_problem,
             limits_hit,
-            unpriced: self.meter.unpriced().map(str::to_owned),
-            guessed: self.meter.guessed().map(str::to_owned),
+            unpriced: sinks.meter.unpriced().map(str::to_owned),
+            guessed: sinks.meter.guessed().map(str::to_owned),
             door: None,
-        }
+        };
+        let tallies = Tallies {
+            tally: sinks.tally,
+            watch: sinks.watch,
+        };
+        (observed, tallies)
     }
 
     fn take_in(&mut self, fresh: &[AgentEvent], by_model: &[ModelTokens]) {
@@ -230,9 +215,9 @@ impl Notebook {
                 self.answered();
             }
             self.beside.see(event);
-            self.meter.see(event, by_model);
-            self.tally.see(event);
-            self.watch.see(event);
+            self.sinks.meter.see(event, by_model);
+            self.sinks.tally.see(event);
+            self.sinks.watch.see(event);
             self.write(event);
         }
     }
@@ -240,63 +225,66 @@ impl Notebook {
     /// The model has said something.
     fn answered(&mut self) {
         if !std::mem::replace(&mut self.has_answered, true) {
-            self.teller.answered(&self.key);
+            self.sinks.progress.answered(&self.sinks.key);
         }
     }
 
     fn write(&mut self, event: &AgentEvent) {
-        if let Err(error) = self.log.write(event) {
+        if let Err(error) = self.sinks.log.write(event) {
             self.write_problem.get_or_insert(error);
         }
         let is_due = self.is_due(event.at);
-        if self.transcript.is_none() && !is_due {
+        if self.sinks.transcript.is_none() && !is_due {
             return;
         }
         let Some(text) = transcript_line(event) else {
             return;
         };
-        if let Some(transcript) = &mut self.transcript
+        if let Some(transcript) = &mut self.sinks.transcript
             && let Err(error) = transcript.line(&text)
         {
             self.write_problem.get_or_insert(error);
         }
         if is_due {
-            self.tell(event.at, &text);
+            self.report(event.at, &text);
         }
     }
 
     fn flush(&mut self) {
-        let transcript = self.transcript.as_mut().map_or(Ok(()), Transcript::flush);
-        if let Err(error) = self.log.flush().and(transcript) {
+        let transcript = self
+            .sinks
+            .transcript
+            .as_mut()
+            .map_or(Ok(()), Transcript::flush);
+        if let Err(error) = self.sinks.log.flush().and(transcript) {
             self.write_problem.get_or_insert(error);
         }
     }
 
-    /// Whether somebody should be told what comes now.
+    /// Whether what comes now is reported.
     fn is_due(&self, at: Duration) -> bool {
         let is_old = |last| at.saturating_sub(last) >= ACTIVITY_EVERY;
-        self.tells_all || self.last_told.is_none_or(is_old)
+        self.sinks.reports_all || self.last_reported.is_none_or(is_old)
     }
 
-    fn tell(&mut self, at: Duration, text: &str) {
-        self.last_told = Some(at);
-        self.teller.tell(Progress::TrialActivity {
-            key: self.key.clone(),
-            text: self.redactor.redact(text).into_owned(),
-            spent_usd: self.meter.spent(),
+    fn report(&mut self, at: Duration, text: &str) {
+        self.last_reported = Some(at);
+        let sinks = &self.sinks;
+        sinks.progress.report(Progress::TrialActivity {
+            key: sinks.key.clone(),
+            text: sinks.redactor.redact(text).into_owned(),
+            spent_usd: sinks.meter.spent(),
         });
     }
 }
 
-impl Listener for Ear {
+impl Listener for AgentListener {
     fn stdout_line(&mut self, line: &[u8], at: Duration) -> Heard {
-        self.fresh.clear();
         self.reader.line(line, at, &mut self.fresh);
-        self.cut_short.see(&mut self.fresh);
-        self.notebook.take_in(&self.fresh, self.reader.by_model());
+        self.take_in();
         if self.reader.done() {
             Heard::Finished
-        } else if self.notebook.meter.is_empty() {
+        } else if self.records.sinks.meter.is_empty() {
             Heard::OverBudget
         } else {
             Heard::More
@@ -304,10 +292,8 @@ impl Listener for Ear {
     }
 
     fn stderr_line(&mut self, line: &[u8], at: Duration) -> Heard {
-        self.fresh.clear();
         self.reader.stderr_line(line, at, &mut self.fresh);
-        self.cut_short.see(&mut self.fresh);
-        self.notebook.take_in(&self.fresh, self.reader.by_model());
+        self.take_in();
         Heard::More
     }
 
@@ -338,6 +324,6 @@ impl Listener for Ear {
     }
 
     fn settle(&mut self) {
-        self.notebook.flush();
+        self.records.flush();
     }
 }

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::trial::attest::{MOST_NAMES, short};
-use crate::trial::listener::HeardAll;
+use crate::trial::listener::Observed;
+use crate::trial::names::{MOST_NAMES, short};
 use crate::trial::trial_context::TrialContext;
 use proctor_agents::{Met, ServerNoted, ToolList, server_programs, servers_noted};
 use proctor_config::AgentKind;
@@ -14,7 +14,7 @@ use proctor_record::{Attestation, ServerTools, write_file};
 /// of a server counts more than a note. Returns a sentence for each server of the scenario that never started.
 pub(super) fn add(
     frame: &TrialContext<'_>,
-    heard: &HeardAll,
+    heard: &Observed,
     seen: &mut Attestation,
 ) -> Vec<String> {
     let notes = Notes::read(frame);
@@ -211,7 +211,7 @@ fn told_at_last(told: &[McpServerSeen], name: &str) -> Option<String> {
 }
 
 /// The servers as the agent told them; `None` where it told nothing.
-fn told_by_agent(frame: &TrialContext<'_>, heard: &HeardAll) -> Option<BTreeMap<String, String>> {
+fn told_by_agent(frame: &TrialContext<'_>, heard: &Observed) -> Option<BTreeMap<String, String>> {
     let agent = frame.context.agent(frame.planned);
     let told = &heard.seen.servers;
     // Claude Code tells all of them when it begins, and then also that there are none.

@@ -38,14 +38,15 @@ impl Meter {
     /// A meter for `agent`, whose model is `model` as far as its command line tells; it may spend `most` USD.
     pub(super) fn new(
         suite: &Arc<Suite>,
-        (agent, model): (&AgentSpec, Option<&str>),
+        agent: &AgentSpec,
+        model: Option<String>,
         most: Option<f64>,
     ) -> Self {
-        let price = suite.price(agent, model);
+        let price = suite.price(agent, model.as_deref());
         Self {
             suite: suite.clone(),
             agent: agent.clone(),
-            asked: model.unwrap_or_default().to_owned(),
+            asked: model.unwrap_or_default(),
             pricing: price.map(|(pricing, _)| pricing),
             by_tokens: None,
             told: None,

@@ -1,7 +1,7 @@
 //! What a trial cost, from every source that there is.
 
 use crate::trial::environment::program_path;
-use crate::trial::preparation::Ready;
+use crate::trial::ready::Ready;
 use crate::trial::trial_context::TrialContext;
 use proctor_agents::{CcusageReport, asked_model, ccusage};
 use proctor_config::{AgentKind, AgentSpec, PriceSource, Suite};
@@ -9,19 +9,19 @@ use proctor_metrics::{KnownCost, PricedTokens, cost, priced_usd};
 use proctor_model::{Cost, ModelTokens, Progress, StreamReport, Usage, UsageSource};
 
 /// Asks all sources.
-pub(super) async fn money(frame: &TrialContext<'_>, report: &StreamReport, ready: &Ready) -> Cost {
-    let agent = frame.context.agent(frame.planned);
-    let told = tokens_of_the_stream(report);
+pub(super) async fn money(trial: &TrialContext<'_>, report: &StreamReport, ready: &Ready) -> Cost {
+    let agent = trial.context.agent(trial.planned);
+    let tokens = tokens_of_the_stream(report);
     let asked = asked_model(&ready.invocation.argv);
-    let by = (&*frame.context.suite, asked.as_deref());
-    let mut stream = priced(by, agent, &told);
-    let session = priced(by, agent, &report.session);
+    let suite = &trial.context.suite;
+    let mut stream = priced(suite, asked.as_deref(), agent, &tokens);
+    let session = priced(suite, asked.as_deref(), agent, &report.session);
     // Both are less than all where the stream was cut: what tells of more money is nearer.
     let is_cut = report.usage_source == Some(UsageSource::Sessions);
     if is_cut && priced_usd(&session.parts) > priced_usd(&stream.parts) {
         stream = session.clone();
     }
-    let by_ccusage = ask_ccusage(frame, agent, ready).await;
+    let by_ccusage = ask_ccusage(trial, agent, ready).await;
     let known = KnownCost {
         provider_usd: report.provider_cost_usd,
         ccusage_usd: by_ccusage.usd,
@@ -36,7 +36,7 @@ pub(super) async fn money(frame: &TrialContext<'_>, report: &StreamReport, ready
     let counted = [
         (
             "stream",
-            all_tokens(&told).filter(|_| !report.usage_is_lower_bound),
+            all_tokens(&tokens).filter(|_| !report.usage_is_lower_bound),
         ),
         ("session", all_tokens(&report.session)),
         ("ccusage", by_ccusage.usage),
@@ -88,23 +88,23 @@ fn token_disagreements(sources: &[(&str, Option<u64>)]) -> Vec<String> {
         .collect()
 }
 
-async fn ask_ccusage(frame: &TrialContext<'_>, agent: &AgentSpec, ready: &Ready) -> CcusageReport {
-    let settings = &frame.context.suite.settings;
+async fn ask_ccusage(trial: &TrialContext<'_>, agent: &AgentSpec, ready: &Ready) -> CcusageReport {
+    let settings = &trial.context.suite.settings;
     let wanted = agent.kind == AgentKind::Codex && settings.use_ccusage_for_codex;
-    let failed = &frame.context.ccusage_failed;
+    let failed = &trial.context.ccusage_failed;
     let wanted = wanted && failed.get().is_none();
     let Some(home) = ready.invocation.codex_home.as_ref().filter(|_| wanted) else {
         return CcusageReport::default();
     };
-    let path = program_path(&frame.context.base_env);
+    let path = program_path(&trial.context.base_env);
     let asked = (home.as_path(), settings.ccusage_package);
-    let told = ccusage(asked, &path, &frame.context.cancel).await;
+    let told = ccusage(asked, &path, &trial.context.cancel).await;
     told.unwrap_or_else(|why| {
         if failed.set(()).is_ok() {
             let text = format!(
                 "ccusage reported no costs of Codex ({why}) and is not asked again until the run is resumed: costs are computed from prices; `suite.use_ccusage_for_codex: false` never asks it"
             );
-            frame.teller.tell(Progress::Warning { text });
+            trial.progress.report(Progress::Warning { text });
         }
         CcusageReport::default()
     })
@@ -145,7 +145,8 @@ pub(super) struct Priced {
 
 /// Puts prices to tokens; those of no named model are of the one that was asked for.
 pub(super) fn priced(
-    (suite, asked): (&Suite, Option<&str>),
+    suite: &Suite,
+    asked: Option<&str>,
     agent: &AgentSpec,
     tokens: &[ModelTokens],
 ) -> Priced {

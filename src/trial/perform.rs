@@ -1,23 +1,33 @@
-//! The agent's own time: it is started, listened to, and its end is awaited.
+//! The agent's own time: it is started, its output is read, and its end is awaited.
+
+use std::path::Path;
+use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::trial::attest;
-use crate::trial::egress;
-use crate::trial::jail::{self, Role};
-use crate::trial::listener::{Ear, EarParts, HeardAll};
+use crate::trial::agent_child::{child, disk_limit, longest_line};
+use crate::trial::in_force::in_force;
+use crate::trial::judgement::{AgentEnd, Evidence, agent_end};
+use crate::trial::listener::{AgentListener, Observed, Sinks, Tallies};
 use crate::trial::meter::Meter;
-use crate::trial::outcome_builder::{Stop, now};
-use crate::trial::preparation::Ready;
-use crate::trial::trial_context::TrialContext;
+use crate::trial::preparation::Prepared;
+use crate::trial::ready::Ready;
+use crate::trial::stop::Stop;
+use crate::trial::trial_context::{TrialContext, now};
 use crate::trial::watch::Watch;
+use crate::trial::{last_words, servers, sessions};
 use proctor_agents::{StreamReader, asked_model, server_names};
-use proctor_config::{PromptVia, TranscriptMode};
-use proctor_gate::Gate;
+use proctor_config::TranscriptMode;
+use proctor_metrics::Tally;
+use proctor_model::{HostLoad, Infra};
 use proctor_record::{
-    Attestation, EventLog, EventLogHeader, RecordError, Transcript, TrialDir, read_file, write_file,
+    Attestation, EventLog, EventLogHeader, RecordError, Transcript, TrialClock, TrialDir,
+    read_file, write_file,
 };
-use proctor_supervise::{self, ChildEnding, ChildSpec, DiskLimit, Limits, StdinPlan, monotonic_ns};
+use proctor_supervise::{
+    self, ChildEnding, ChildSpec, StdinPlan, can_be_worked_in, host_load, memory_kills,
+    monotonic_ns,
+};
 use proctor_workspace::Workspace;
 
 /// What an agent wrote to `{OUT_JSON}` is read up to this size.
@@ -25,42 +35,116 @@ const OUT_JSON: u64 = 16 * 1024 * 1024;
 
 /// What came of an agent's time.
 pub(super) struct Performed {
-    pub(super) ending: ChildEnding,
-    pub(super) heard: HeardAll,
+    pub(super) clock: TrialClock,
+    /// How long after the trial the agent was started.
+    pub(super) started_after: Duration,
+    /// How busy the machine was then.
+    pub(super) host: HostLoad,
     /// What was in force when it was started.
-    pub(super) seen: Attestation,
+    pub(super) attestation: Attestation,
+    pub(super) ending: ChildEnding,
+    pub(super) observed: Observed,
+    pub(super) end: AgentEnd,
+    /// Limits of `suite.limits` that were reached.
+    pub(super) limits_hit: Vec<&'static str>,
+    pub(super) notes: Vec<String>,
 }
 
-/// Runs the agent.
+/// Runs the agent; gives also what is left to be counted.
 pub(super) async fn perform(
-    frame: &TrialContext<'_>,
+    trial: &TrialContext<'_>,
     workspace: &Workspace,
-    ready: &Ready,
-) -> Result<Performed, Stop> {
-    let (spec, gate) = child(frame, workspace, ready);
-    let ear = ear(frame, ready).map_err(|error| Stop::harness("open the trial's logs", error))?;
-    let mut ear = ear.beside(gate);
-    write_invocation(frame, (&spec, &ready.invocation.extra_args))
-        .map_err(|error| Stop::harness("write invocation.json", error))?;
-    let seen = attest::before(frame, (workspace, ready), &spec);
-    let ending = proctor_supervise::run(&spec, &mut ear, &frame.context.cancel).await;
-    if let Some(file) = read_file(&frame.out_json(), OUT_JSON).filter(|file| !file.is_empty()) {
-        ear.read(&file, ending.wall);
-        write_file(&frame.trial_dir.agent_output(), &file)
-            .map_err(|error| Stop::harness("keep agent_output.json", error))?;
+    prepared: &Prepared,
+) -> Result<(Performed, Tallies), Stop> {
+    trial.enter("agent");
+    let started_after = trial.started.elapsed();
+    let host = host_load();
+    let killed_before = memory_kills();
+    let clock = TrialClock::now();
+    let ready = &prepared.ready;
+    let (spec, gate) = child(trial, workspace, ready);
+    let sinks = sinks(trial, ready).map_err(Stop::doing("open the trial's logs"))?;
+    let mut listener = AgentListener::new(reader(trial), gate, sinks);
+    write_invocation(trial, &spec, &ready.invocation.extra_args)
+        .map_err(Stop::doing("write invocation.json"))?;
+    let attestation = in_force(trial, workspace, prepared, &spec);
+    let ending = proctor_supervise::run(&spec, &mut listener, &trial.context.cancel).await;
+    if let Some(file) = read_file(&trial.out_json(), OUT_JSON).filter(|file| !file.is_empty()) {
+        listener.read(&file, ending.wall);
+        write_file(&trial.trial_dir.agent_output(), &file)
+            .map_err(Stop::doing("keep agent_output.json"))?;
     }
-    let heard = ear.finish(ending.wall);
-    Ok(Performed {
+    let (mut observed, tallies) = listener.finish(ending.wall);
+    let mut notes = Vec::new();
+    if let Some(problem) = servers::stop(trial, workspace, ready).await {
+        notes.push(format!("mcp.stop_command {problem}"));
+    }
+    if ending.was_held {
+        observed.report.lacks_what_was_open();
+    }
+    notes.extend(sessions::settle(trial, ready, &mut observed));
+    let mut end = agent_end(&Evidence {
+        kind: trial.context.agent(trial.planned).speaks(),
+        ending: &ending,
+        report: &observed.report,
+        ended_in_fault: observed.ended_in_fault,
+        memory_ran_out: memory_kills() > killed_before,
+    });
+    let unwritten = observed.write_problem.as_ref();
+    if unwritten.is_some_and(RecordError::is_disk_full) || is_full(&workspace.root) {
+        end.infra = Infra::DiskFull;
+    } else if !can_be_worked_in(&workspace.project_dir) {
+        end.infra = Infra::WorkspaceDead;
+    }
+    notes.extend(last_words::note(&end, &trial.trial_dir));
+    let performed = Performed {
+        clock,
+        started_after,
+        host,
+        attestation,
+        limits_hit: limits_hit(trial, workspace, &ending, &observed),
         ending,
-        heard,
-        seen,
-    })
+        observed,
+        end,
+        notes,
+    };
+    Ok((performed, tallies))
+}
+
+/// Whether the disk of a folder has no room left: whatever an agent did or graders would say is then decided by that.
+pub(super) fn is_full(folder: &Path) -> bool {
+    /// A write that fails for want of room leaves less than this.
+    const NOTHING: u64 = 1 << 20;
+    proctor_record::free_space(folder).is_ok_and(|free| free < NOTHING)
+}
+
+fn limits_hit(
+    trial: &TrialContext<'_>,
+    workspace: &Workspace,
+    ending: &ChildEnding,
+    observed: &Observed,
+) -> Vec<&'static str> {
+    let mut hit = Vec::new();
+    // It is looked at now and then while an agent works, and what a quick one left was not seen.
+    if disk_limit(trial, workspace).is_passed() {
+        hit.push("workspace_mib");
+    }
+    let kept = trial.context.suite.settings.limits.output;
+    if ending.stdout_bytes > kept || ending.stderr_bytes > kept {
+        hit.push("output_mib");
+    }
+    hit.extend(&observed.limits_hit);
+    if trial.context.confinement.was_full(ending) {
+        hit.push("max_processes");
+    }
+    hit
 }
 
 /// How the agent is started, for people who want to do the same by hand: values of variables are left out.
 fn write_invocation(
-    frame: &TrialContext<'_>,
-    (spec, extra_args): (&ChildSpec, &[String]),
+    trial: &TrialContext<'_>,
+    spec: &ChildSpec,
+    extra_args: &[String],
 ) -> Result<(), RecordError> {
     let words = spec.argv.iter().map(|word| word.to_string_lossy());
     let names = spec.env.iter().map(|(name, _)| name.to_string_lossy());
@@ -71,12 +155,9 @@ fn write_invocation(
         "env_names": names.collect::<Vec<_>>(),
         "stdin": if matches!(spec.stdin, StdinPlan::Null) { "nothing" } else { "the prompt" },
     });
-    let text = frame
-        .context
-        .redactor
-        .redact_json(&text.to_string())
-        .into_owned();
-    write_file(&frame.trial_dir.invocation(), text.as_bytes())
+    let text = text.to_string();
+    let text = trial.context.redactor.redact_json(&text);
+    write_file(&trial.trial_dir.invocation(), text.as_bytes())
 }
 
 /// What `{EXTRA_ARGS}` became when the agent of a trial was started; nothing where that was not written down.
@@ -92,115 +173,51 @@ pub(super) fn extra_args(trial: &TrialDir) -> Vec<String> {
         .unwrap_or_default()
 }
 
-fn ear(frame: &TrialContext<'_>, ready: &Ready) -> Result<Ear, RecordError> {
-    let settings = &frame.context.suite.settings;
-    let redactor = &frame.context.redactor;
+fn sinks(trial: &TrialContext<'_>, ready: &Ready) -> Result<Sinks, RecordError> {
+    let settings = &trial.context.suite.settings;
+    let redactor = &trial.context.redactor;
+    let invocation = &ready.invocation;
     let transcript = match settings.transcript_mode {
         TranscriptMode::Minimal => {
-            let path = frame.trial_dir.transcript();
+            let path = trial.trial_dir.transcript();
             let transcript = Transcript::create(&path, redactor.clone())?;
             Some(transcript.with_room(settings.limits.transcript))
         }
         TranscriptMode::Raw | TranscriptMode::None => None,
     };
-    let agent = frame.context.agent(frame.planned);
+    let agent = trial.context.agent(trial.planned);
     let header = EventLogHeader {
-        run_id: frame.run_id.clone(),
+        run_id: trial.run_id.clone(),
         agent_kind: agent.speaks().as_str().to_owned(),
         started: now(),
         started_mono_ns: monotonic_ns(),
         ..EventLogHeader::default()
     };
-    Ok(Ear::new(EarParts {
-        watched: &settings.shims,
-        context_calls: frame.context.context_calls,
-        watch: Watch::new(&frame.context.upstream, ready.invocation.web_tools),
-        tells_all: frame.context.stream,
+    let log = EventLog::create(&trial.trial_dir.events(), &header, redactor.clone())?;
+    Ok(Sinks {
+        tally: Tally::watching(&settings.shims, trial.context.context_calls),
+        watch: Watch::new(&trial.context.upstream, invocation.web_tools),
         meter: Meter::new(
-            &frame.context.suite,
-            (agent, asked_model(&ready.invocation.argv).as_deref()),
-            frame.allowance.trial_usd,
+            &trial.context.suite,
+            agent,
+            asked_model(&invocation.argv),
+            trial.allowance.trial_usd,
         ),
-        reader: reader(frame),
-        log: EventLog::create(&frame.trial_dir.events(), &header, redactor.clone())?
-            .with_room(settings.limits.events),
+        log: log.with_room(settings.limits.events),
         transcript,
         redactor: redactor.clone(),
-        teller: frame.teller.clone(),
-        key: frame.planned.key.clone(),
-    }))
+        progress: trial.progress.clone(),
+        key: trial.planned.key.clone(),
+        reports_all: trial.context.stream,
+    })
 }
 
 /// A reader that knows which MCP servers the agent is given.
-fn reader(frame: &TrialContext<'_>) -> StreamReader {
-    let config = frame.context.scenario(frame.planned).mcp_config.as_deref();
+fn reader(trial: &TrialContext<'_>) -> StreamReader {
+    let config = trial.context.scenario(trial.planned).mcp_config.as_deref();
     let names = config.map(server_names).unwrap_or_default();
-    let longest = longest_line(frame);
-    let reader = StreamReader::new(frame.context.agent(frame.planned));
-    reader.with_servers(&names).with_longest_line(longest)
-}
-
-fn longest_line(frame: &TrialContext<'_>) -> usize {
-    let kept = &frame.context.suite.settings.limits;
-    usize::try_from(kept.line).unwrap_or(usize::MAX)
-}
-
-/// What the trial may take of the disk, and where.
-pub(super) fn disk_limit(frame: &TrialContext<'_>, workspace: &Workspace) -> DiskLimit {
-    DiskLimit {
-        folders: vec![workspace.root.clone(), frame.private.clone()],
-        most: frame.context.suite.settings.limits.workspace,
-    }
-}
-
-/// What is started, and the door of its network, if it has one.
-pub(super) fn child(
-    frame: &TrialContext<'_>,
-    workspace: &Workspace,
-    ready: &Ready,
-) -> (ChildSpec, Option<Gate>) {
-    let settings = &frame.context.suite.settings;
-    let kept = &settings.limits;
-    let scenario = &frame.planned.key.cell.scenario;
-    let mut environment = frame
-        .around(workspace)
-        .for_agent(&ready.invocation, &ready.path);
-    for (name, value) in &ready.shell_env {
-        environment.insert(name.into(), value.clone());
-    }
-    let gate = egress::gate(frame, &ready.invocation.argv, &mut environment);
-    let ports = gate.as_ref().map(Gate::ports).unwrap_or_default();
-    let role = Role::Agent(&ready.invocation.argv, &ports);
-    let agent = frame.context.agent(frame.planned);
-    let stdin = match (&ready.invocation.stdin, agent.prompt_via) {
-        (Some(bytes), _) => StdinPlan::Bytes(bytes.clone()),
-        (None, PromptVia::Stdin) => StdinPlan::Bytes(ready.prompt.clone().into_bytes()),
-        (None, PromptVia::Argument) => StdinPlan::Null,
-    };
-    let spec = ChildSpec {
-        argv: ready.invocation.argv.clone(),
-        cwd: workspace.project_dir.clone(),
-        env: environment.into_iter().collect(),
-        stdin,
-        limits: Limits {
-            hard: Some(settings.hard_limit(scenario)),
-            stall: settings.stall_limit(scenario),
-            silence: settings.silence_limit,
-            workplaces: vec![workspace.root.clone(), workspace.project_dir.clone()],
-            shims: Some(ready.overlay.bin_dir.clone()),
-            grace: settings.stop_grace,
-            linger: settings.linger,
-            drain: settings.drain,
-            max_line: longest_line(frame),
-            max_kept_bytes: kept.output,
-            disk: Some(disk_limit(frame, workspace)),
-            ..Limits::default()
-        },
-        stdout_to: Some(frame.trial_dir.stdout_raw()),
-        stderr_to: Some(frame.trial_dir.stderr_raw()),
-        activity_files: vec![frame.trial_dir.cmd_log()],
-        marker: Some(frame.marker.clone()),
-        containment: jail::containment(frame, workspace, role),
-    };
-    (spec, gate)
+    let reader = StreamReader::new(trial.context.agent(trial.planned));
+    reader
+        .with_servers(&names)
+        .with_longest_line(longest_line(trial))
 }

@@ -1,11 +1,11 @@
-//! Tells whoever watches a run, without the secrets that the run knows: what is told is printed, and may be kept by others.
+//! Reports the progress of a run, without the secrets that the run knows: events are printed, and others may keep them.
 
 use tokio::sync::mpsc::UnboundedSender;
 
 use proctor_model::{Progress, TrialKey, TrialOutcome};
 use proctor_record::Redactor;
 
-/// Tells the one stream of progress; a listener that has gone is no error.
+/// The one stream of progress; a receiver that is gone is no error.
 #[derive(Debug, Clone)]
 pub struct ProgressSink {
     sender: UnboundedSender<Progress>,
@@ -14,7 +14,7 @@ pub struct ProgressSink {
 }
 
 impl ProgressSink {
-    /// A teller that speaks into `sender`, and leaves out what `redactor` knows.
+    /// A progress that speaks into `sender`, and leaves out what `redactor` knows.
     #[must_use]
     pub fn new(sender: UnboundedSender<Progress>, redactor: Redactor) -> Self {
         Self {
@@ -24,7 +24,7 @@ impl ProgressSink {
         }
     }
 
-    /// The same, and `answers` hears of each trial whose model has answered for the first time.
+    /// The same, and `answers` gets each trial whose model answers for the first time.
     #[must_use]
     pub fn with_answers(self, answers: UnboundedSender<TrialKey>) -> Self {
         Self {
@@ -33,17 +33,17 @@ impl ProgressSink {
         }
     }
 
-    /// Tells that the model of a trial has answered.
+    /// Reports that the model of a trial has answered.
     pub fn answered(&self, key: &TrialKey) {
         if let Some(answers) = &self.answers {
             drop(answers.send(key.clone()));
         }
     }
 
-    /// Tells one step.
-    pub fn tell(&self, mut progress: Progress) {
+    /// Reports one event.
+    pub fn report(&self, mut event: Progress) {
         if !self.redactor.is_empty() {
-            match &mut progress {
+            match &mut event {
                 Progress::TrialActivity { text, .. }
                 | Progress::Notice { text }
                 | Progress::Warning { text } => {
@@ -54,7 +54,7 @@ impl ProgressSink {
             }
         }
         // Whoever listened may be gone (a console that was closed); the run goes on.
-        drop(self.sender.send(progress));
+        drop(self.sender.send(event));
     }
 
     /// What an agent or a grader had a say in.
@@ -85,15 +85,15 @@ mod tests {
     use tokio::sync::mpsc::unbounded_channel;
 
     #[test]
-    fn what_is_told_holds_no_secret() {
+    fn events_hold_no_secret() {
         let mut redactor = Redactor::default();
         redactor.add("MY_API_KEY", "sk-live-Zz99Yy88Xx77");
-        let (sender, mut told) = unbounded_channel();
-        let teller = ProgressSink::new(sender, redactor);
+        let (sender, mut events) = unbounded_channel();
+        let progress = ProgressSink::new(sender, redactor);
         let text = "forbidden_added:tests/sk-live-Zz99Yy88Xx77".to_owned();
-        teller.tell(Progress::Notice { text });
-        let Ok(Progress::Notice { text }) = told.try_recv() else {
-            panic!("nothing was told")
+        progress.report(Progress::Notice { text });
+        let Ok(Progress::Notice { text }) = events.try_recv() else {
+            panic!("nothing was reported")
         };
         assert_eq!(text, "forbidden_added:tests/[redacted:MY_API_KEY]");
     }

@@ -5,13 +5,11 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::time::Duration;
 
-use crate::plan::PlannedTrial;
-use crate::trial::RunContext;
 use crate::trial::money::{priced, tokens_of_the_stream};
 use proctor_agents::{StreamReader, asked_model, settle_model};
 use proctor_config::{AgentKind, AgentSpec, Suite};
 use proctor_metrics::{KnownCost, cost};
-use proctor_model::{Allowance, Cost, StreamReport, TrialOutcome};
+use proctor_model::{Cost, StreamReport, TrialOutcome};
 use proctor_record::{Stage, TrialDir};
 
 /// A longer line is no line of an agent; it is read in pieces, which are none.
@@ -49,8 +47,8 @@ impl Recovered {
         };
         let asked = asked_model(&agent.command);
         settle_model(agent.speaks(), asked.clone(), &mut report);
-        let told = tokens_of_the_stream(&report);
-        let priced = priced((suite, asked.as_deref()), agent, &told);
+        let tokens = tokens_of_the_stream(&report);
+        let priced = priced(suite, asked.as_deref(), agent, &tokens);
         report.usage_is_lower_bound = report.usage.is_some();
         let known = KnownCost {
             provider_usd: report.provider_cost_usd,
@@ -80,23 +78,28 @@ impl Recovered {
         is_unknown && self.most.is_none()
     }
 
-    /// Puts it into the outcome of the trial: a lower bound.
-    pub fn tell(self, outcome: &mut TrialOutcome) {
-        let report = self.report;
-        outcome.budget = Allowance {
-            trial_usd: self.most,
-            ..Allowance::default()
-        };
+    /// Whether its agent may have been started.
+    pub(super) const fn is_started(&self) -> bool {
+        self.started
+    }
+
+    /// What the trial was allowed to spend, where it had a limit.
+    pub(super) const fn allowed(&self) -> Option<f64> {
+        self.most
+    }
+
+    /// Adds it to the outcome of a trial that broke off: a lower bound.
+    pub(super) fn add_to(&self, outcome: &mut TrialOutcome) {
         if self.started {
-            let of_stream = match self.cost.billed_usd {
+            let known = match self.cost.billed_usd {
                 Some(usd) => format!("at least ${usd:.4} of it was told by its stream"),
                 None => "its stream tells no cost".to_owned(),
             };
-            outcome.notes.push(format!(
-                "not all that this trial cost is known: {of_stream}"
-            ));
+            let note = format!("not all that this trial cost is known: {known}");
+            outcome.notes.push(note);
         }
-        outcome.cost = self.cost;
+        outcome.cost = self.cost.clone();
+        let report = self.report.clone();
         outcome.stream = StreamReport {
             usage: report.usage,
             usage_is_lower_bound: report.usage_is_lower_bound,
@@ -108,21 +111,6 @@ impl Recovered {
             provider_cost_is_lower_bound: report.provider_cost_usd.is_some(),
             ..StreamReport::default()
         };
-    }
-}
-
-/// Puts into the outcome of a trial that broke off while its agent ran, or before its figures were taken, what its stream tells
-/// of its cost.
-pub fn recover(context: &RunContext, planned: &PlannedTrial, outcome: &mut TrialOutcome) {
-    if outcome.cost.billed_usd.is_some() || outcome.stream.usage.is_some() {
-        return;
-    }
-    let trial = context.run_dir.trial(&planned.key);
-    let recovered = Recovered::of(&context.suite, context.agent(planned), &trial);
-    if recovered.started {
-        let allowed = outcome.budget;
-        recovered.tell(outcome);
-        outcome.budget = allowed;
     }
 }
 

@@ -1,20 +1,24 @@
-//! Grades again what an agent left in an earlier trial, with today's graders and without any agent.
+//! Grades what was kept of a trial whose agent has ended: again with today's graders, or for the first time where the harness died
+//! before. No agent is started.
 
 use std::time::{Duration, Instant};
 
 use crate::plan::PlannedTrial;
-use crate::trial::app_left;
 use crate::trial::blocking::blocking;
 use crate::trial::capture::scrub_folder;
-use crate::trial::grading::{Graded, Told, Work, grade_fresh};
-use crate::trial::judgement::{decided, grade_of, reason_with};
-use crate::trial::kept;
+use crate::trial::graded::Graded;
+use crate::trial::grading::grade_fresh;
+use crate::trial::judgement::{decided, grade_of, reason_with, was_cut};
 use crate::trial::perform::extra_args;
 use crate::trial::simulator::{self, give_back};
 use crate::trial::trial_context::TrialContext;
+use crate::trial::work::{AgentRecord, Work};
 use crate::trial::{ProgressSink, RunContext};
-use proctor_model::{Grade, Integrity, LayerVerdicts, Reason, ReasonKind, Verdict};
-use proctor_record::{Row, TrialDir};
+use crate::trial::{app_left, kept};
+use proctor_model::{
+    Grade, Infra, Integrity, LayerVerdicts, Progress, Reason, ReasonKind, Verdict,
+};
+use proctor_record::{AppLeft, Row, Stage, StageMark, TrialDir};
 
 /// What today's graders say of an earlier trial.
 #[derive(Debug, Clone)]
@@ -37,24 +41,42 @@ pub struct Regraded {
     pub took: Duration,
 }
 
-/// Grades anew what was kept of the agent's changes, in a fresh tree; the logs go to `folder`.
+/// A trial that is to be graded again.
+#[derive(Debug)]
+pub struct ToRegrade<'a> {
+    /// The trial.
+    pub planned: &'a PlannedTrial,
+    /// Its row.
+    pub row: &'a Row,
+    /// Where the graders' logs go.
+    pub logs: TrialDir,
+}
+
+/// What was kept of a trial.
+struct KeptTrial<'a> {
+    dir: &'a TrialDir,
+    row: &'a Row,
+    app: Option<AppLeft>,
+    /// Why it is no success, whatever graders say.
+    decided: Option<&'a str>,
+}
+
+/// Grades anew what was kept of the agent's changes, in a fresh tree.
 pub async fn regrade_trial(
     context: &RunContext,
-    (planned, row): (&PlannedTrial, &Row),
-    (teller, kept, folder): (&ProgressSink, &TrialDir, TrialDir),
+    again: ToRegrade<'_>,
+    progress: &ProgressSink,
 ) -> Regraded {
+    let ToRegrade { planned, row, logs } = again;
     let started = Instant::now();
-    let mut frame = TrialContext::new(context, planned, teller).with_folder(folder);
-    let task = context.task(planned);
-    if let Some(task) = task {
-        app_left::recall(&frame, (task, kept.app_left()));
-    }
-    let (mut graded, decided, problem) = match again(&frame, kept, row).await {
+    let kept = context.run_dir.trial(&planned.key);
+    let mut trial = TrialContext::new(context, planned, progress).with_folder(logs);
+    let (mut graded, decided, problem) = match graded_again(&trial, &kept, row).await {
         Ok((graded, decided)) => (graded, decided, None),
         Err(problem) => (Graded::default(), None, Some(problem)),
     };
-    graded.notes.extend(task.and_then(app_left::told));
-    graded.notes.extend(give_back(&mut frame).await);
+    graded.notes.extend(trial.task().and_then(app_left::note));
+    graded.notes.extend(give_back(&mut trial).await);
     Regraded {
         grade: grade_of(&graded.verdicts),
         reason: reason_with(decided, &graded.verdicts),
@@ -68,63 +90,148 @@ pub async fn regrade_trial(
 }
 
 /// What today's graders say, and why the trial is no success whatever they say.
-async fn again(
-    frame: &TrialContext<'_>,
-    kept: &TrialDir,
+async fn graded_again(
+    trial: &TrialContext<'_>,
+    dir: &TrialDir,
     row: &Row,
 ) -> Result<(Graded, Option<String>), String> {
-    let decided = blocking(|| decided(row, kept))?;
-    let graded = grade_kept(frame, kept, (row, decided.as_deref())).await?;
+    let decided = blocking(|| decided(row, dir))?;
+    let kept = KeptTrial {
+        dir,
+        row,
+        app: dir.app_left(),
+        decided: decided.as_deref(),
+    };
+    let graded = grade_kept(trial, kept).await?;
     if graded.fault.is_some() {
         return Err(graded.why().join("; "));
     }
     Ok((graded, decided))
 }
 
-/// Grades what was kept in the folder `kept` of a trial whose agent has ended, as the trial itself would have: no agent is
-/// started. Logs go to the frame's folder; `row` tells what the trial spent, `decided` why it is no success whatever graders say.
+/// Brings a trial with this last mark to its end; nothing when its agent had not ended, or a person cancelled the grading, or the
+/// machine kept graders from a tree.
+pub async fn finish_trial(
+    context: &RunContext,
+    planned: &PlannedTrial,
+    mark: StageMark,
+    progress: &ProgressSink,
+) -> Option<Row> {
+    let mut row = mark.row?;
+    if !mark.to_grade {
+        let note = "the harness died before it could write this row; a later start did";
+        row.notes.get_or_insert_default().push(note.to_owned());
+        return Some(row);
+    }
+    let mut trial = TrialContext::new(context, planned, progress).finishing(&row);
+    let kept = KeptTrial {
+        dir: &trial.trial_dir,
+        row: &row,
+        app: mark.app,
+        decided: row.failure_reason.as_deref(),
+    };
+    let graded = grade_kept(&trial, kept).await;
+    let problem = give_back(&mut trial).await;
+    let graded = graded.unwrap_or_else(|why| Graded::impossible(&why));
+    if context.cancel.level() > 0 && was_cut(&graded.verdicts) {
+        return None;
+    }
+    if graded.fault.is_some() {
+        let why = graded.why().join("; ");
+        progress.report(Progress::Notice {
+            text: format!("{}: the machine had not what graders need ({why}); --resume grades what its agent left", row.run_id),
+        });
+        return None;
+    }
+    row.notes.get_or_insert_default().extend(problem);
+    add_grading(&mut row, graded);
+    conclude(&trial, &mut row);
+    let note = "the run was over after the agent had ended; a later start graded what it had left";
+    row.notes.get_or_insert_default().push(note.to_owned());
+    Some(row)
+}
+
+/// Marks a trial as graded, and drops what is over the limits of what is kept.
+fn conclude(trial: &TrialContext<'_>, row: &mut Row) {
+    let mark = StageMark {
+        stage: Stage::Graded,
+        to_grade: false,
+        row: Some(row.clone()),
+        app: None,
+        trial_max_cost_usd: None,
+    };
+    let notes = row.notes.get_or_insert_default();
+    match trial.trial_dir.mark(&mark, &trial.context.redactor) {
+        Ok(()) => {
+            let pruned = kept::prune(&trial.trial_dir, &trial.context.suite.settings.limits);
+            notes.extend(pruned.notes);
+            let known = row.limits_hit.get_or_insert_default();
+            known.extend(pruned.limits_hit.into_iter().map(str::to_owned));
+        }
+        Err(error) => notes.push(format!("stages.jsonl: {error}")),
+    }
+}
+
+/// Adds what graders found to a row that was made before they were asked.
+fn add_grading(row: &mut Row, graded: Graded) {
+    let verdicts: &[Verdict] = &graded.verdicts;
+    row.failure_reason = reason_with(row.failure_reason.take(), verdicts);
+    row.success = row.failure_reason.is_none();
+    let none = Infra::None.as_str();
+    let is_decided = row.infra.as_deref().is_some_and(|infra| infra != none);
+    if !is_decided && verdicts.iter().any(Verdict::is_of_simulator) {
+        row.infra = Some(Infra::Simulator.as_str().to_owned());
+    }
+    let tree = graded.in_fresh_tree.then_some("fresh");
+    row.take_verdicts(verdicts, (grade_of(verdicts).as_str(), tree));
+    row.take_suites(graded.suites);
+    row.take_layers(graded.layers);
+    let mut integrity = row.integrity();
+    integrity.extend(graded.reasons);
+    row.take_integrity(&integrity);
+    row.take_changes(&graded.facts);
+    row.notes.get_or_insert_default().extend(graded.notes);
+}
+
+/// Grades what was kept, as the trial itself would have. Logs go to the context's folder.
 ///
 /// # Errors
 /// When the changes were not kept, or cannot be read.
-pub(super) async fn grade_kept(
-    frame: &TrialContext<'_>,
-    kept: &TrialDir,
-    (row, decided): (&Row, Option<&str>),
-) -> Result<Graded, String> {
-    let task = frame.context.task(frame.planned);
-    let task = task.ok_or("a baseline is not graded")?;
-    if !kept.changes().is_file() {
+async fn grade_kept(trial: &TrialContext<'_>, kept: KeptTrial<'_>) -> Result<Graded, String> {
+    let task = trial.task().ok_or("a baseline is not graded")?;
+    let KeptTrial { dir, row, .. } = kept;
+    if !dir.changes().is_file() {
         return Err("the changes of this trial were not kept".to_owned());
     }
     // Setup of the graders' tree may use the device as well as graders do.
-    if let Err(stop) = simulator::lend(frame).await {
-        return if frame.context.cancel.level() > 0 {
-            Err(stop.message().to_owned())
+    if let Err(stop) = simulator::lend(trial).await {
+        return if trial.context.cancel.level() > 0 {
+            Err(stop.message)
         } else {
-            Ok(Graded::without_simulator(stop.message()))
+            Ok(Graded::without_simulator(&stop.message))
         };
     }
     let read = blocking(|| {
-        frame
-            .trial_dir
-            .create_if_missing()
-            .map_err(|error| error.to_string())?;
-        kept::read(kept, &frame.context.source.subdir)
+        let logs = trial.trial_dir.create_if_missing();
+        logs.map_err(|error| error.to_string())?;
+        kept::read(dir, &trial.context.source.subdir)
     })?;
+    let app = app_left::recall(task, kept.app);
     let work = Work {
         changed: &read.changed,
         oversize: read.oversize,
         baseline: None,
-        extra_args: &extra_args(kept),
-        told: Some(Told {
-            dir: kept,
+        extra_args: &extra_args(dir),
+        app: app.as_ref(),
+        agent: Some(AgentRecord {
+            dir,
             spent: row.spent(),
-            decided,
+            decided: kept.decided,
         }),
     };
-    let mut graded = grade_fresh(frame, task, (work, &mut None)).await;
+    let (mut graded, _) = grade_fresh(trial, work, None).await;
     if let Some(sums) = &row.artifacts_sha256 {
-        let (_, changed) = blocking(|| kept.compared(sums));
+        let (_, changed) = blocking(|| dir.compared(sums));
         if let Some(first) = changed.first() {
             graded.reasons.push(Reason::of(ReasonKind::KeptWorkChanged));
             graded.notes.push(format!(
@@ -132,7 +239,7 @@ pub(super) async fn grade_kept(
             ));
         }
     }
-    let problems = blocking(|| scrub_folder(&frame.trial_dir, &frame.context.redactor));
+    let problems = blocking(|| scrub_folder(&trial.trial_dir, &trial.context.redactor));
     graded.notes.extend(problems);
     if !read.altered.is_empty() {
         graded.notes.push(format!(

@@ -7,10 +7,11 @@ use std::io::{self, Read as _};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 
-use crate::trial::grading::{GraderEnv, not_built};
+use crate::trial::graded::not_built;
+use crate::trial::grader_env::GraderEnv;
 use crate::trial::grading_tree::GradingTree;
-use crate::trial::unbuilt::Unbuilt;
-use proctor_config::{GraderSpec, TaskSpec, TwinEdit};
+use crate::trial::stop::Stop;
+use proctor_config::TwinEdit;
 use proctor_graders::{GradeContext, Judged, Mixture, ask_alone};
 use proctor_model::{Grade, Verdict};
 
@@ -19,10 +20,11 @@ use proctor_model::{Grade, Verdict};
 /// # Errors
 /// When the machine kept a tree from being built.
 pub(super) async fn confirm(
-    grounds: &mut GradingTree<'_>,
-    (desk, task): (&GraderEnv<'_>, &TaskSpec),
+    tree: &mut GradingTree<'_>,
+    env: &GraderEnv<'_>,
     judged: &mut Judged,
-) -> Result<(), Unbuilt> {
+) -> Result<(), Stop> {
+    let task = env.job.task;
     for (place, verdict) in judged.places.iter().zip(&mut judged.verdicts) {
         let Some(spec) = task.graders.get(*place) else {
             continue;
@@ -30,12 +32,12 @@ pub(super) async fn confirm(
         if verdict.grade != Grade::Pass || spec.twin().is_empty() {
             continue;
         }
-        let said = match Box::pin(one(grounds, (desk, task), (*place, spec))).await {
-            Ok(said) => said,
-            Err(unbuilt) if unbuilt.fault.is_some() => return Err(unbuilt),
-            Err(unbuilt) => Some(not_built(&unbuilt.why)),
+        let objection = match Box::pin(one(tree, env, *place)).await {
+            Ok(objection) => objection,
+            Err(stop) if stop.by_machine().is_some() => return Err(stop),
+            Err(stop) => Some(not_built(&stop.message)),
         };
-        if let Some(against) = said {
+        if let Some(against) = objection {
             verdict.grade = against.grade;
             verdict.reason = against.reason;
             verdict.cause = against.cause;
@@ -46,13 +48,14 @@ pub(super) async fn confirm(
 
 /// What speaks against a grader's pass; nothing where its twins fail as they must.
 async fn one(
-    grounds: &mut GradingTree<'_>,
-    (desk, task): (&GraderEnv<'_>, &TaskSpec),
-    (place, spec): (usize, &GraderSpec),
-) -> Result<Option<Verdict>, Unbuilt> {
+    tree: &mut GradingTree<'_>,
+    env: &GraderEnv<'_>,
+    place: usize,
+) -> Result<Option<Verdict>, Stop> {
+    let spec = &env.job.task.graders[place];
     let twin = spec.twin();
-    let mut random = random().map_err(Unbuilt::by("read random bytes"))?;
-    for (number, wrong) in draws((twin.len(), spec.twin_runs()), &mut random)
+    let mut random = random().map_err(Stop::doing("read random bytes"))?;
+    for (number, wrong) in draws(twin.len(), spec.twin_runs(), &mut random)
         .iter()
         .enumerate()
     {
@@ -66,12 +69,12 @@ async fn one(
             wrong: tests(&edits),
             right: tests(&others),
         };
-        grounds.renew_with(&edits).await?;
+        tree.renew_with(&edits).await?;
         let asking = |plain| GradeContext {
             mixture: Some(&mixture),
             ..plain
         };
-        let verdict = asked(grounds, (desk, task), (place, &asking)).await?;
+        let verdict = asked(tree, env, place, &asking).await?;
         if verdict.grade != Grade::Pass {
             return Ok(Some(verdict));
         }
@@ -81,24 +84,26 @@ async fn one(
 
 /// Asks one grader in the tree that is there, behind those whose tree it shares.
 pub(super) async fn asked<'a>(
-    grounds: &'a GradingTree<'_>,
-    (desk, task): (&'a GraderEnv<'_>, &TaskSpec),
-    (place, asking): (usize, &dyn Fn(GradeContext<'a>) -> GradeContext<'a>),
-) -> Result<Verdict, Unbuilt> {
-    let shares = |place: &usize| task.sharing.contains(place);
-    let first = (0..=place).rev().find(|place| !shares(place)).unwrap_or(0);
-    let (ground, baseline) = grounds.current()?;
-    for before in first..place {
-        let plain = desk.context(ground, baseline);
+    tree: &'a GradingTree<'_>,
+    env: &'a GraderEnv<'_>,
+    grader: usize,
+    asking: &dyn Fn(GradeContext<'a>) -> GradeContext<'a>,
+) -> Result<Verdict, Stop> {
+    let task = env.job.task;
+    let shares = |index: &usize| task.sharing.contains(index);
+    let first = (0..=grader).rev().find(|it| !shares(it)).unwrap_or(0);
+    let (place, baseline) = tree.current()?;
+    for before in first..grader {
+        let plain = env.context(place, baseline);
         Box::pin(ask_alone((before, &task.graders[before]), &plain)).await;
     }
-    let asked = asking(desk.context(ground, baseline));
-    Ok(Box::pin(ask_alone((place, &task.graders[place]), &asked)).await)
+    let asked = asking(env.context(place, baseline));
+    Ok(Box::pin(ask_alone((grader, &task.graders[grader]), &asked)).await)
 }
 
 /// Which of so many tests are wrong in each run. Each test is drawn by itself: work that is right but for one test, and knows in each
 /// run what became of all others, how many of them failed among it, knows nothing of that one.
-fn draws((tests, runs): (usize, u32), random: &mut ChaCha20Rng) -> Vec<Vec<bool>> {
+fn draws(tests: usize, runs: u32, random: &mut ChaCha20Rng) -> Vec<Vec<bool>> {
     // In how many ways a test is wrong in some of the runs and right in others: a guess about it is one of these.
     let all = (1_usize << runs).saturating_sub(2);
     let ways: Vec<usize> = (0..tests).map(|_| 1 + below(all, random)).collect();
@@ -125,60 +130,16 @@ fn random() -> io::Result<ChaCha20Rng> {
     Ok(ChaCha20Rng::from_seed(seed))
 }
 
-/// The text of a file with these edits made to it.
-///
-/// # Errors
-/// When what an edit replaces is not there exactly once, or two edits meet.
-pub(super) fn edited(mut text: String, edits: &[&&TwinEdit]) -> Result<String, String> {
-    let mut places = Vec::new();
-    for edit in edits {
-        let mut found = text.match_indices(&edit.from);
-        let (Some((place, _)), None) = (found.next(), found.next()) else {
-            return Err(format!(
-                "the twin of {} replaces {:?}, which {} does not hold exactly once",
-                edit.test,
-                edit.from,
-                edit.file.display()
-            ));
-        };
-        places.push((place, **edit));
-    }
-    places.sort_by_key(|(place, _)| std::cmp::Reverse(*place));
-    let mut end = text.len();
-    for (place, edit) in places {
-        if place + edit.from.len() > end {
-            return Err(format!(
-                "the twin of {} replaces what another twin replaces",
-                edit.test
-            ));
-        }
-        text.replace_range(place..place + edit.from.len(), &edit.to);
-        end = place;
-    }
-    Ok(text)
-}
-
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
     use super::*;
-
-    fn edit(from: &str, to: &str) -> TwinEdit {
-        TwinEdit {
-            test: "t".to_owned(),
-            file: PathBuf::from("f"),
-            from: from.to_owned(),
-            to: to.to_owned(),
-        }
-    }
 
     #[test]
     fn each_test_is_wrong_in_some_runs_and_right_in_others() {
         let mut random = ChaCha20Rng::from_seed([7; 32]);
         for tests in 1..40 {
             for runs in [2, 7] {
-                let draws = draws((tests, runs), &mut random);
+                let draws = draws(tests, runs, &mut random);
                 assert_eq!(draws.len(), runs as usize);
                 for test in 0..tests {
                     let wrong = draws.iter().filter(|wrong| wrong[test]).count();
@@ -207,38 +168,12 @@ mod tests {
             for tests in [2, 3, 8] {
                 let goes = 10_000_u32;
                 let is_right = |_: &u32| {
-                    let draws = draws((tests, 7), &mut random);
+                    let draws = draws(tests, 7, &mut random);
                     draws.iter().all(|wrong| wrong[0] == guess(&wrong[1..]))
                 };
                 let right = (0..goes).filter(is_right).count();
                 assert!(right < 100, "{name}, {tests}: {right} of {goes}");
             }
-        }
-    }
-
-    #[test]
-    fn an_edit_replaces_what_is_there_exactly_once() {
-        let text = || "assert f(1) == 2\nassert f(2) == 3\n".to_owned();
-        let (one, two) = (
-            edit("f(1) == 2", "f(1) == 5"),
-            edit("f(2) == 3", "f(2) == 7"),
-        );
-        assert_eq!(
-            edited(text(), &[&&two, &&one]).unwrap(),
-            "assert f(1) == 5\nassert f(2) == 7\n"
-        );
-        for (edits, problem) in [
-            (vec![edit("f(3)", "f(4)")], "exactly once"),
-            (vec![edit("assert", "assume")], "exactly once"),
-            (
-                vec![one.clone(), edit("1) == 2\n", "1) == 9\n")],
-                "another twin",
-            ),
-        ] {
-            let edits: Vec<&TwinEdit> = edits.iter().collect();
-            let edits: Vec<&&TwinEdit> = edits.iter().collect();
-            let told = edited(text(), &edits).unwrap_err();
-            assert!(told.contains(problem), "{told}");
         }
     }
 }

@@ -4,19 +4,19 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::plan::PlannedTrial;
-use crate::trial::alone::{Job, graded_alone};
-use crate::trial::cheat::{Cheat, Fate, Tried};
-use crate::trial::grading::Graded;
+use crate::trial::alone::{Solution, graded_alone};
+use crate::trial::cheat::{Fate, Tried, tried};
 use crate::trial::judgement::grade_of;
 use crate::trial::make_twins::{Proposal, propose, untwinned};
 use crate::trial::simulator::give_back;
 use crate::trial::trial_context::TrialContext;
 use crate::trial::{Guard, ProgressSink, RunContext};
 use proctor_config::{GraderSpec, TaskSpec};
+use proctor_graders::Cheat;
 use proctor_model::{Grade, ReasonKind, Verdict};
 
 /// What a task's reference patch is worth.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Validation {
     /// The task.
     pub task: String,
@@ -74,139 +74,182 @@ impl Default for Proof {
 pub async fn validate_task(
     context: &RunContext,
     planned: &PlannedTrial,
-    (teller, proof): (&ProgressSink, Proof),
+    proof: Proof,
+    progress: &ProgressSink,
 ) -> Validation {
     let started = Instant::now();
-    let mut validation = Validation {
-        task: planned.key.cell.task.to_string(),
-        ok: false,
-        reason: None,
-        verdicts: Vec::new(),
-        untouched: Vec::new(),
-        repeats: (0, 0),
-        cheats: Vec::new(),
-        twins: Vec::new(),
-        notes: Vec::new(),
-        took: Duration::ZERO,
+    let id = planned.key.cell.task.as_str();
+    let folder = context.run_dir.reference_check(id);
+    let mut check = Check {
+        trial: TrialContext::new(context, planned, progress).with_folder(folder),
+        proof,
+        found: Validation {
+            task: id.to_owned(),
+            ..Validation::default()
+        },
     };
-    if let Err(reason) = judge_both(context, planned, (teller, proof, &mut validation)).await {
-        validation.reason = Some(reason);
-    }
-    validation.ok = validation.reason.is_none();
+    let reason = check.all().await.err();
+    let Check {
+        mut trial, found, ..
+    } = check;
+    let mut validation = Validation {
+        ok: reason.is_none(),
+        reason,
+        ..found
+    };
+    validation.notes.extend(give_back(&mut trial).await);
     validation.took = started.elapsed();
     validation
 }
 
-async fn judge_both(
-    context: &RunContext,
-    planned: &PlannedTrial,
-    (teller, proof, validation): (&ProgressSink, Proof, &mut Validation),
-) -> Result<(), String> {
-    let task = context
-        .task(planned)
-        .ok_or("a baseline has no reference patch")?;
-    validation.notes.extend(without_twin(task));
-    if task.impossible {
-        let why = "the task is impossible: there is no reference to check";
-        validation.notes.push(why.to_owned());
-        return nothing_passes(context, planned, (teller, proof, validation)).await;
-    }
-    let Some(patch) = task.reference_patch.as_deref() else {
-        let why = "no reference_patch: nothing proves that the task can be solved";
-        validation.notes.push(why.to_owned());
-        return if proof.cheats {
-            nothing_passes(context, planned, (teller, proof, validation)).await
-        } else {
-            Ok(())
-        };
-    };
-    if task.graders.is_empty() {
-        return Err("no graders: nothing is judged".to_owned());
-    }
-    let folder = context.run_dir.reference_check(task.id.as_str());
-    let mut frame = TrialContext::new(context, planned, teller).with_folder(folder);
-    let judged = with_reference(&frame, (task, patch), (proof, validation)).await;
-    validation.notes.extend(give_back(&mut frame).await);
-    judged
+/// A task that is being validated, and what was found.
+struct Check<'a> {
+    trial: TrialContext<'a>,
+    proof: Proof,
+    found: Validation,
 }
 
-/// The reference passes, and nothing else does.
-async fn with_reference(
-    frame: &TrialContext<'_>,
-    (task, patch): (&TaskSpec, &Path),
-    (proof, validation): (Proof, &mut Validation),
-) -> Result<(), String> {
-    let opened = frame.context.guard(frame.planned).map(Guard::opened);
-    for path in opened.unwrap_or_default() {
-        validation.notes.push(format!(
-            "the reference patch changes {path}, which is protected by default: it is left open for this task; `protected` settles it"
-        ));
+impl Check<'_> {
+    fn note(&mut self, note: &str) {
+        self.found.notes.push(note.to_owned());
     }
-    let mut reference = graded_alone(frame, task, Job::Patch(patch)).await?;
-    validation.repeats = (1, u32::from(passes(&reference.verdicts)));
-    for _ in 1..proof.repeats {
-        let again = graded_alone(frame, task, Job::Patch(patch)).await?;
-        validation.repeats.0 += 1;
-        validation.repeats.1 += u32::from(passes(&again.verdicts));
-        if passes(&reference.verdicts) {
-            reference = again;
+
+    /// The reference passes, and nothing else does.
+    async fn all(&mut self) -> Result<(), String> {
+        let task = self.trial.task();
+        let task = task.ok_or("a baseline has no reference patch")?;
+        self.found.notes.extend(without_twin(task));
+        if task.impossible {
+            self.note("the task is impossible: there is no reference to check");
+            return self.without_work().await;
         }
+        let Some(patch) = task.reference_patch.as_deref() else {
+            self.note("no reference_patch: nothing proves that the task can be solved");
+            return if self.proof.cheats {
+                self.without_work().await
+            } else {
+                Ok(())
+            };
+        };
+        if task.graders.is_empty() {
+            return Err("no graders: nothing is judged".to_owned());
+        }
+        self.with_reference(patch).await?;
+        self.with_alternatives(task).await?;
+        self.with_twins(patch).await?;
+        self.without_work().await
     }
-    validation.verdicts = reference.verdicts;
-    validation.notes.extend(reference.notes);
-    if !reference.facts.left_behind.is_empty() {
-        validation.notes.push(format!(
-            "of the reference patch {} is left behind: the task protects it, does not allow it or lays it",
-            reference.facts.left_behind.join(", ")
-        ));
-    }
-    let broken = reference.reasons.iter();
-    let mut broken = broken.filter(|reason| reason.kind == ReasonKind::ProtectedChanged);
-    if let Some(reason) = broken.next() {
-        return Err(format!(
-            "the reference patch changes what the task protects ({}): no solution of this kind can pass",
-            reason.label()
-        ));
-    }
-    if let Some(verdict) = validation
-        .verdicts
-        .iter()
-        .find(|verdict| verdict.grade != Grade::Pass)
-    {
-        let reason = verdict.reason.clone().unwrap_or_default();
-        let of = match validation.repeats {
+
+    async fn with_reference(&mut self, patch: &Path) -> Result<(), String> {
+        let opened = self.trial.context.guard(self.trial.planned);
+        for path in opened.map(Guard::opened).unwrap_or_default() {
+            self.note(&format!(
+                "the reference patch changes {path}, which is protected by default: it is left open for this task; `protected` settles it"
+            ));
+        }
+        let mut reference = graded_alone(&self.trial, Solution::Patch(patch)).await?;
+        self.found.repeats = (1, u32::from(passes(&reference.verdicts)));
+        for _ in 1..self.proof.repeats {
+            let again = graded_alone(&self.trial, Solution::Patch(patch)).await?;
+            self.found.repeats.0 += 1;
+            self.found.repeats.1 += u32::from(passes(&again.verdicts));
+            if passes(&reference.verdicts) {
+                reference = again;
+            }
+        }
+        self.found.verdicts.clone_from(&reference.verdicts);
+        self.found.notes.extend(reference.notes);
+        if !reference.facts.left_behind.is_empty() {
+            self.note(&format!(
+                "of the reference patch {} is left behind: the task protects it, does not allow it or lays it",
+                reference.facts.left_behind.join(", ")
+            ));
+        }
+        let mut reasons = reference.reasons.iter();
+        if let Some(reason) = reasons.find(|it| it.kind == ReasonKind::ProtectedChanged) {
+            return Err(format!(
+                "the reference patch changes what the task protects ({}): no solution of this kind can pass",
+                reason.label()
+            ));
+        }
+        let of = match self.found.repeats {
             (1, _) | (_, 0) => String::new(),
             (all, passed) => format!(" ({passed} of {all} times it did)"),
         };
-        return Err(format!(
-            "the reference patch does not pass {}: {reason}{of}{}",
-            verdict.grader,
-            hint(&reason)
-        ));
+        must_pass("the reference patch", &reference.verdicts, &of)
     }
-    for patch in &task.alternatives {
-        let graded = graded_alone(frame, task, Job::Patch(patch)).await?;
-        if let Some(verdict) = graded.verdicts.iter().find(|it| it.grade != Grade::Pass) {
-            let reason = verdict.reason.clone().unwrap_or_default();
-            return Err(format!(
-                "the alternative {} does not pass {}: {reason}{}",
-                patch.display(),
-                verdict.grader,
-                hint(&reason)
-            ));
+
+    async fn with_alternatives(&mut self, task: &TaskSpec) -> Result<(), String> {
+        for patch in &task.alternatives {
+            let graded = graded_alone(&self.trial, Solution::Patch(patch)).await?;
+            let which = format!("the alternative {}", patch.display());
+            must_pass(&which, &graded.verdicts, "")?;
         }
+        Ok(())
     }
-    if proof.make_twins {
-        validation.twins = Box::pin(propose(frame, task)).await?;
-    } else {
-        for (grader, tests) in Box::pin(untwinned(frame, (task, patch))).await? {
-            validation.notes.push(format!(
+
+    async fn with_twins(&mut self, patch: &Path) -> Result<(), String> {
+        if self.proof.make_twins {
+            self.found.twins = Box::pin(propose(&self.trial)).await?;
+            return Ok(());
+        }
+        for (grader, tests) in Box::pin(untwinned(&self.trial, patch)).await? {
+            self.note(&format!(
                 "grader {grader}: no twin for {}: a hook in the test process can decide these (docs/tasks-and-grading.md, Twins)",
                 tests.join(", ")
             ));
         }
+        Ok(())
     }
-    without_work(frame, task, (proof, validation)).await
+
+    /// Nothing at all does not pass, and neither do cheats, where they are asked for.
+    async fn without_work(&mut self) -> Result<(), String> {
+        let untouched = graded_alone(&self.trial, Solution::Nothing).await?;
+        self.found.untouched.clone_from(&untouched.verdicts);
+        if passes(&untouched.verdicts) {
+            let why =
+                "the graders pass without any work: they would pass an agent that does nothing";
+            return Err(why.to_owned());
+        }
+        if !self.proof.cheats {
+            return Ok(());
+        }
+        for cheat in Cheat::ALL {
+            if self.trial.context.cancel.level() > 0 {
+                return Err("cancelled".to_owned());
+            }
+            let graded = graded_alone(&self.trial, Solution::Cheat(cheat)).await?;
+            let tried = tried(cheat, &graded, &untouched);
+            self.found.cheats.push(tried);
+        }
+        let open = self.found.cheats.iter();
+        let open = open.filter(|one| one.fate == Fate::NotBeaten);
+        let open: Vec<&str> = open.map(|one| one.cheat.as_str()).collect();
+        if open.is_empty() {
+            return Ok(());
+        }
+        Err(format!(
+            "a cheat passes: {}; hide the tests (`grader_files`), name them (`expect_tests`) and give them a twin",
+            open.join(", ")
+        ))
+    }
+}
+
+fn passes(verdicts: &[Verdict]) -> bool {
+    grade_of(verdicts) == Grade::Pass
+}
+
+/// A sentence on the first grader that a solution does not pass.
+fn must_pass(which: &str, verdicts: &[Verdict], how_often: &str) -> Result<(), String> {
+    let failed = verdicts.iter().find(|it| it.grade != Grade::Pass);
+    failed.map_or(Ok(()), |verdict| {
+        let reason = verdict.reason.as_deref().unwrap_or_default();
+        Err(format!(
+            "{which} does not pass {}: {reason}{how_often}{}",
+            verdict.grader,
+            hint(reason)
+        ))
+    })
 }
 
 /// What to do about twins that do not hold.
@@ -236,67 +279,4 @@ fn without_twin(task: &TaskSpec) -> Option<String> {
             numbers.join(", ")
         )
     })
-}
-
-/// Asks of a task without a reference no more than that neither nothing nor a cheat passes.
-async fn nothing_passes(
-    context: &RunContext,
-    planned: &PlannedTrial,
-    (teller, proof, validation): (&ProgressSink, Proof, &mut Validation),
-) -> Result<(), String> {
-    let task = context.task(planned).ok_or("a baseline is no task")?;
-    let folder = context.run_dir.reference_check(task.id.as_str());
-    let mut frame = TrialContext::new(context, planned, teller).with_folder(folder);
-    let judged = without_work(&frame, task, (proof, validation)).await;
-    validation.notes.extend(give_back(&mut frame).await);
-    judged
-}
-
-/// Nothing at all does not pass, and neither do cheats, where they are asked for.
-async fn without_work(
-    frame: &TrialContext<'_>,
-    task: &TaskSpec,
-    (proof, validation): (Proof, &mut Validation),
-) -> Result<(), String> {
-    let untouched = graded_alone(frame, task, Job::Nothing).await?;
-    validation.untouched.clone_from(&untouched.verdicts);
-    if passes(&validation.untouched) {
-        return Err(
-            "the graders pass without any work: they would pass an agent that does nothing"
-                .to_owned(),
-        );
-    }
-    if proof.cheats {
-        try_cheats(frame, task, (&untouched, validation)).await?;
-    }
-    Ok(())
-}
-
-fn passes(verdicts: &[Verdict]) -> bool {
-    grade_of(verdicts) == Grade::Pass
-}
-
-/// Grades every cheat as an agent's work.
-async fn try_cheats(
-    frame: &TrialContext<'_>,
-    task: &TaskSpec,
-    (untouched, validation): (&Graded, &mut Validation),
-) -> Result<(), String> {
-    for cheat in Cheat::ALL {
-        if frame.context.cancel.level() > 0 {
-            return Err("cancelled".to_owned());
-        }
-        let graded = graded_alone(frame, task, Job::Cheat(cheat)).await?;
-        validation.cheats.push(cheat.tried(&graded, untouched));
-    }
-    let open = validation.cheats.iter();
-    let open = open.filter(|one| one.fate == Fate::NotBeaten);
-    let open: Vec<&str> = open.map(|one| one.cheat.as_str()).collect();
-    if open.is_empty() {
-        return Ok(());
-    }
-    Err(format!(
-        "a cheat passes: {}; hide the tests (`grader_files`), name them (`expect_tests`) and give them a twin",
-        open.join(", ")
-    ))
 }

@@ -8,6 +8,8 @@
 
 mod apple;
 mod baseline;
+mod candidates;
+mod cheats;
 mod command;
 mod context;
 mod forbidden;
@@ -40,6 +42,8 @@ mod unittest;
 
 pub use apple::AppleEnv;
 pub use baseline::{ForbiddenBaseline, capture_baseline};
+pub use candidates::{Candidate, candidates, candidates_of_output, declared_at};
+pub use cheats::Cheat;
 pub use context::{GradeContext, Mixture};
 pub use globs::Globs;
 pub use grade::{Judged, Round, ask_alone, grade, no_panic};

@@ -30,7 +30,7 @@ pub(in crate::cli) fn run(args: &RegradeArgs) -> Outcome<ExitCode> {
     }
     let request = engine::plain_request(&chosen);
     let ended = engine::drive(view, |sender, cancel| async move {
-        let regraded = Box::pin(runner::regrade(request, run_dir, (sender, cancel.clone()))).await;
+        let regraded = Box::pin(runner::regrade(request, run_dir, sender, cancel.clone())).await;
         (regraded, cancel.level() > 0)
     })?;
     let regrading = ended.0.map_err(|error| engine::run_failure(&error))?;

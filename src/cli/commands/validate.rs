@@ -11,7 +11,7 @@ use crate::cli::console::{CommandsStopped, Mode};
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::{Colour, Out};
 use crate::cli::suite::{discard, stamp};
-use crate::runner;
+use crate::runner::{self, Controls};
 use crate::trial::{Fate, Proof, Proposal, Validation};
 use proctor_record::RunDir;
 use proctor_report::{sanitize_line, table};
@@ -39,7 +39,11 @@ pub(in crate::cli) fn run(args: &ValidateArgs) -> Outcome<ExitCode> {
         make_twins: args.make_twins,
     };
     let ended = engine::drive(view, |sender, cancel| async move {
-        let validated = runner::validate(request, run_dir, (sender, cancel.clone(), proof)).await;
+        let controls = Controls {
+            sender,
+            cancel: cancel.clone(),
+        };
+        let validated = runner::validate(request, run_dir, proof, controls).await;
         (validated, cancel.level() > 0)
     })?;
     let validations = ended.0.map_err(|error| {
@@ -122,8 +126,8 @@ fn proposed(proposal: &Proposal) -> serde_json::Value {
     let twin = proposal.twin.iter().map(
         |edit| json!({"test": edit.test, "file": edit.file, "from": edit.from, "to": edit.to}),
     );
-    json!({"grader": proposal.grader, "twin": twin.collect::<Vec<_>>(), "unclear": proposal.unclear,
-        "negated": proposal.negated, "none_found": proposal.rest, "undeclared": proposal.undeclared, "reason": proposal.why})
+    json!({"grader": proposal.grader, "twin": twin.collect::<Vec<_>>(), "negated": proposal.negated,
+        "none_found": proposal.rest, "reason": proposal.why})
 }
 
 fn twins_of(task: &str, proposal: &Proposal) -> String {
@@ -140,22 +144,14 @@ fn twins_of(task: &str, proposal: &Proposal) -> String {
     }
     for edit in &proposal.twin {
         let quoted = |text: &str| json!(text).to_string();
-        let (mark, note) = if proposal.unclear.contains(&edit.test) {
-            (
-                "# ",
-                "  # fails, but not by an assertion: check it before you use it",
-            )
-        } else if proposal.negated.contains(&edit.test) {
-            (
-                "",
-                "  # a negation, which code can tell by reading the test: an expected value is safer",
-            )
+        let note = if proposal.negated.contains(&edit.test) {
+            "  # a negation, which code can tell by reading the test: an expected value is safer"
         } else {
-            ("", "")
+            ""
         };
         let _ = writeln!(
             text,
-            "          {mark}- {{test: {}, file: {}, from: {}, to: {}}}{note}",
+            "          - {{test: {}, file: {}, from: {}, to: {}}}{note}",
             quoted(&edit.test),
             quoted(&edit.file.to_string_lossy()),
             quoted(&edit.from),
@@ -167,14 +163,6 @@ fn twins_of(task: &str, proposal: &Proposal) -> String {
             text,
             "  none found for {}: write it by hand",
             sanitize_line(test)
-        );
-    }
-    if !proposal.undeclared.is_empty() {
-        let tests = proposal.undeclared.iter().map(|test| sanitize_line(test));
-        let tests = tests.collect::<Vec<_>>().join(", ");
-        let _ = writeln!(
-            text,
-            "  no twin for {tests}: no hidden file declares these by name"
         );
     }
     text

@@ -67,7 +67,7 @@ pub(in crate::runner) struct Budget {
 }
 
 impl Budget {
-    /// A purse from which `charged` is gone already.
+    /// A budget from which `charged` is gone already.
     pub(in crate::runner) fn new(limits: BudgetLimits, charged: f64) -> Self {
         Self {
             limits,
@@ -123,22 +123,22 @@ mod tests {
 
     use super::*;
 
-    fn purse(run_usd: Option<f64>, trial_usd: Option<f64>) -> Budget {
+    fn of(run_usd: Option<f64>, trial_usd: Option<f64>) -> Budget {
         Budget::new(BudgetLimits { run_usd, trial_usd }, 0.0)
     }
 
     #[test]
     fn a_trial_without_a_limit_of_its_own_gets_all_that_is_left_and_runs_alone() {
-        let mut purse = purse(Some(3.0), None);
-        assert_eq!(purse.offer(), Grant::UpTo(3.0));
-        purse.reserve(Grant::UpTo(3.0));
-        assert_eq!(purse.offer(), Grant::Wait);
-        purse.settle(Grant::UpTo(3.0), Spent::All(1.25));
-        assert_eq!(purse.offer(), Grant::UpTo(1.75));
-        purse.reserve(Grant::UpTo(1.75));
-        purse.settle(Grant::UpTo(1.75), Spent::Unknown);
+        let mut budget = of(Some(3.0), None);
+        assert_eq!(budget.offer(), Grant::UpTo(3.0));
+        budget.reserve(Grant::UpTo(3.0));
+        assert_eq!(budget.offer(), Grant::Wait);
+        budget.settle(Grant::UpTo(3.0), Spent::All(1.25));
+        assert_eq!(budget.offer(), Grant::UpTo(1.75));
+        budget.reserve(Grant::UpTo(1.75));
+        budget.settle(Grant::UpTo(1.75), Spent::Unknown);
         assert_eq!(
-            purse.offer(),
+            budget.offer(),
             Grant::Exhausted,
             "an unknown cost is all of it"
         );
@@ -146,24 +146,24 @@ mod tests {
 
     #[test]
     fn no_trial_starts_that_could_not_have_its_whole_share() {
-        let mut purse = purse(Some(2.5), Some(1.0));
+        let mut budget = of(Some(2.5), Some(1.0));
         for _ in 0..2 {
-            assert_eq!(purse.offer(), Grant::UpTo(1.0));
-            purse.reserve(Grant::UpTo(1.0));
+            assert_eq!(budget.offer(), Grant::UpTo(1.0));
+            budget.reserve(Grant::UpTo(1.0));
         }
-        assert_eq!(purse.offer(), Grant::Wait);
-        purse.settle(Grant::UpTo(1.0), Spent::All(0.25));
-        assert_eq!(purse.offer(), Grant::UpTo(1.0));
-        purse.settle(Grant::UpTo(1.0), Spent::All(1.0));
-        assert_eq!(purse.offer(), Grant::UpTo(1.0));
-        purse.reserve(Grant::UpTo(1.0));
-        purse.settle(Grant::UpTo(1.0), Spent::All(1.0));
-        assert_eq!(purse.offer(), Grant::Exhausted);
+        assert_eq!(budget.offer(), Grant::Wait);
+        budget.settle(Grant::UpTo(1.0), Spent::All(0.25));
+        assert_eq!(budget.offer(), Grant::UpTo(1.0));
+        budget.settle(Grant::UpTo(1.0), Spent::All(1.0));
+        assert_eq!(budget.offer(), Grant::UpTo(1.0));
+        budget.reserve(Grant::UpTo(1.0));
+        budget.settle(Grant::UpTo(1.0), Spent::All(1.0));
+        assert_eq!(budget.offer(), Grant::Exhausted);
     }
 
     #[test]
     fn a_cost_of_which_not_all_is_known_counts_as_the_trials_own_limit_where_it_has_one() {
-        let mut limited = purse(Some(2.5), Some(1.0));
+        let mut limited = of(Some(2.5), Some(1.0));
         limited.reserve(Grant::UpTo(1.0));
         limited.settle(Grant::UpTo(1.0), Spent::AtLeast(0.25));
         limited.reserve(Grant::UpTo(1.0));
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(limited.charged.to_bits(), 2.25_f64.to_bits());
         assert_eq!(limited.offer(), Grant::Exhausted);
         // All that is left is no limit of its own.
-        let mut whole = purse(Some(2.5), None);
+        let mut whole = of(Some(2.5), None);
         whole.reserve(Grant::UpTo(2.5));
         whole.settle(Grant::UpTo(2.5), Spent::AtLeast(0.5));
         assert_eq!(whole.offer(), Grant::UpTo(2.0));
@@ -179,38 +179,38 @@ mod tests {
         whole.reserve(Grant::UpTo(2.0));
         whole.settle(Grant::UpTo(2.0), Spent::OpenEnded(0.5));
         assert_eq!(whole.offer(), Grant::Exhausted);
-        let mut beyond = purse(Some(2.5), Some(1.0));
+        let mut beyond = of(Some(2.5), Some(1.0));
         beyond.reserve(Grant::UpTo(1.0));
         beyond.settle(Grant::UpTo(1.0), Spent::OpenEnded(1.25));
         assert_eq!(beyond.charged.to_bits(), 1.25_f64.to_bits());
     }
 
     #[test]
-    fn a_purse_without_limits_only_counts() {
-        let mut unlimited = purse(None, None);
+    fn a_budget_without_limits_only_counts() {
+        let mut unlimited = of(None, None);
         unlimited.settle(Grant::Unlimited, Spent::All(1e9));
         assert_eq!(unlimited.offer(), Grant::Unlimited);
-        assert_eq!(purse(None, Some(2.0)).offer(), Grant::UpTo(2.0));
-        assert_eq!(purse(Some(0.0), None).offer(), Grant::Exhausted);
-        assert_eq!(purse(Some(1.0), Some(5.0)).offer(), Grant::UpTo(1.0));
+        assert_eq!(of(None, Some(2.0)).offer(), Grant::UpTo(2.0));
+        assert_eq!(of(Some(0.0), None).offer(), Grant::Exhausted);
+        assert_eq!(of(Some(1.0), Some(5.0)).offer(), Grant::UpTo(1.0));
     }
 
     proptest! {
         /// Whatever trials cost within their grants, known or not, no more is gone at the end than the run may spend.
         #[test]
         fn grants_never_add_up_to_more_than_the_budget(run in 0.0..20.0_f64, trial in proptest::option::of(0.01..5.0_f64), steps in proptest::collection::vec((0.0..1.0_f64, any::<bool>(), any::<bool>()), 1..60)) {
-            let mut purse = purse(Some(run), trial);
+            let mut budget = of(Some(run), trial);
             let (mut running, mut spent) = (Vec::new(), 0.0);
             for (share, known, ends) in steps {
-                match purse.offer() {
-                    Grant::UpTo(usd) => { purse.reserve(Grant::UpTo(usd)); running.push(usd); }
+                match budget.offer() {
+                    Grant::UpTo(usd) => { budget.reserve(Grant::UpTo(usd)); running.push(usd); }
                     Grant::Exhausted => prop_assert!(running.is_empty()),
                     Grant::Wait => prop_assert!(!running.is_empty()),
                     Grant::Unlimited => prop_assert!(false),
                 }
                 if ends && let Some(usd) = running.pop() {
                     spent += usd * share;
-                    purse.settle(Grant::UpTo(usd), if known { Spent::All(usd * share) } else { Spent::Unknown });
+                    budget.settle(Grant::UpTo(usd), if known { Spent::All(usd * share) } else { Spent::Unknown });
                 }
                 prop_assert!(spent + running.iter().sum::<f64>() <= run + 1e-5);
             }

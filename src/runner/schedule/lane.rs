@@ -33,6 +33,13 @@ pub(in crate::runner) enum Change {
     Stopped,
 }
 
+/// When a trial ran.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::runner) struct Ran {
+    pub(in crate::runner) since: Duration,
+    pub(in crate::runner) until: Duration,
+}
+
 /// One lane.
 #[derive(Debug)]
 pub(in crate::runner) struct Lane {
@@ -121,10 +128,10 @@ impl Lane {
         };
     }
 
-    /// A trial that started at `since` ended.
+    /// A trial ended.
     pub(in crate::runner) fn end(
         &mut self,
-        (since, now): (Duration, Duration),
+        ran: Ran,
         sign: Sign,
         backoff: &mut Backoff,
     ) -> Option<Change> {
@@ -137,12 +144,12 @@ impl Lane {
             Sign::Limited(Some(reset)) => {
                 // Everybody waits for the same moment, so they come back one by one.
                 let little = backoff.spread(Duration::from_secs(1));
-                self.close((since, now), now + reset + little, false)
+                self.close(ran, ran.until + reset + little, false)
             }
             Sign::Limited(None) | Sign::Unreachable => {
-                let failures = self.failures + u32::from(self.is_news(since));
-                let until = now + backoff.after(failures);
-                self.close((since, now), until, true)
+                let failures = self.failures + u32::from(self.is_news(ran.since));
+                let until = ran.until + backoff.after(failures);
+                self.close(ran, until, true)
             }
             Sign::Unknown => {
                 self.logins += 1;
@@ -150,11 +157,11 @@ impl Lane {
                     self.gate = Gate::Stopped;
                     return Some(Change::Stopped);
                 }
-                self.go_on_probing(now);
+                self.go_on_probing(ran.until);
                 None
             }
             Sign::Silent => {
-                self.go_on_probing(now);
+                self.go_on_probing(ran.until);
                 None
             }
         }
@@ -193,13 +200,8 @@ impl Lane {
         self.closed_at.is_none_or(|closed| since >= closed)
     }
 
-    fn close(
-        &mut self,
-        (since, now): (Duration, Duration),
-        until: Duration,
-        probe: bool,
-    ) -> Option<Change> {
-        if self.is_news(since) {
+    fn close(&mut self, ran: Ran, until: Duration, probe: bool) -> Option<Change> {
+        if self.is_news(ran.since) {
             self.failures = self.failures.saturating_add(1);
         } else if let Gate::Closed { until: known, .. } = self.gate
             && (known >= until || probe)
@@ -207,7 +209,7 @@ impl Lane {
             // A trial that ran beside the one that closed it tells the same once more.
             return None;
         }
-        self.closed_at = Some(now);
+        self.closed_at = Some(ran.until);
         self.gate = Gate::Closed { until, probe };
         Some(Change::Closed(until))
     }

@@ -17,7 +17,7 @@ pub(super) use lane::Change;
 use policy::{is_retried, sign};
 
 use crate::plan::{Block, Plan, PlannedTrial};
-use lane::Lane;
+use lane::{Lane, Ran};
 use policy::{Backoff, Sign};
 use proctor_config::RetrySettings;
 use proctor_model::{Infra, TrialKey};
@@ -107,6 +107,8 @@ pub(super) enum Left {
 
 #[derive(Debug)]
 struct Entry {
+    /// The place of its block.
+    work: usize,
     planned: PlannedTrial,
     /// Attempts that this start made before.
     tries: u32,
@@ -124,7 +126,6 @@ struct Work {
 #[derive(Debug)]
 struct Ongoing {
     entry: Entry,
-    work: usize,
     since: Duration,
     grant: Grant,
 }
@@ -144,12 +145,12 @@ pub(super) struct Schedule {
     running: HashMap<TrialKey, Ongoing>,
     rules: Rules,
     backoff: Backoff,
-    purse: Budget,
+    budget: Budget,
     left: Vec<Left>,
 }
 
 impl Schedule {
-    pub(super) fn new(plan: Plan, rules: Rules, purse: Budget) -> Self {
+    pub(super) fn new(plan: Plan, rules: Rules, budget: Budget) -> Self {
         let mut lanes: Vec<(String, Lane)> = Vec::new();
         let mut lane_of = Vec::new();
         for agent in &rules.agents {
@@ -162,7 +163,7 @@ impl Schedule {
             }
         }
         Self {
-            work: plan.blocks.into_iter().map(Work::new).collect(),
+            work: (0..).zip(plan.blocks).map(Work::new).collect(),
             current: None,
             parked: vec![false; lanes.len()],
             emptied: vec![false; lanes.len()],
@@ -171,7 +172,7 @@ impl Schedule {
             running: HashMap::new(),
             backoff: Backoff::new(&rules.retries, rules.seed),
             rules,
-            purse,
+            budget,
             left: Vec::new(),
         }
     }
@@ -183,7 +184,7 @@ impl Schedule {
 
     /// Whether there is no room for another trial, whatever running ones leave.
     pub(super) fn is_out_of_budget(&self) -> bool {
-        self.purse.offer() == Grant::Exhausted
+        self.budget.offer() == Grant::Exhausted
     }
 
     /// What to do at this time, with room for one more trial.
@@ -192,7 +193,7 @@ impl Schedule {
         if self.work.iter().all(Work::is_empty) {
             return self.nothing_to_start();
         }
-        let grant = match self.purse.offer() {
+        let grant = match self.budget.offer() {
             Grant::Wait => return Step::Running,
             Grant::Exhausted => {
                 self.leave(Left::BudgetLimits);
@@ -207,7 +208,7 @@ impl Schedule {
             return self.wait(now, at);
         }
         match self.take(place, now) {
-            Some(entry) => Step::Start(Box::new(self.begin((place, entry), now, grant))),
+            Some(entry) => Step::Start(Box::new(self.begin(entry, now, grant))),
             None => Step::Running,
         }
     }
@@ -230,12 +231,11 @@ impl Schedule {
         };
         let Ongoing {
             mut entry,
-            work,
             since,
             grant,
         } = ongoing;
-        self.work[work].running -= 1;
-        self.purse.settle(grant, end.spent);
+        self.work[entry.work].running -= 1;
+        self.budget.settle(grant, end.spent);
         let agent = &self.rules.agents[entry.planned.agent];
         let place = self.lane_of[entry.planned.agent];
         let sign = if end.cancelled || !agent.retried {
@@ -245,7 +245,7 @@ impl Schedule {
         };
         let change = self.lanes[place]
             .1
-            .end((since, now), sign, &mut self.backoff);
+            .end(Ran { since, until: now }, sign, &mut self.backoff);
         if let Some(change) = change {
             self.parked[place] = matches!(change, Change::Closed(_));
         }
@@ -262,7 +262,7 @@ impl Schedule {
                 Sign::Limited(_) | Sign::Unreachable => now,
                 _ => now + self.backoff.after(entry.tries),
             };
-            self.work[work].put_back(entry);
+            self.work[entry.work].put_back(entry);
         }
         let name = self.lanes[place].0.clone();
         Followed {
@@ -372,8 +372,9 @@ impl Schedule {
         self.work[place].phases.front_mut()?.remove(found)
     }
 
-    fn begin(&mut self, (place, entry): (usize, Entry), now: Duration, grant: Grant) -> Begin {
-        self.purse.reserve(grant);
+    fn begin(&mut self, entry: Entry, now: Duration, grant: Grant) -> Begin {
+        let place = entry.work;
+        self.budget.reserve(grant);
         let lane = self.lane_of[entry.planned.agent];
         self.lanes[lane].1.start(now, &mut self.backoff);
         let opens = std::mem::take(&mut self.parked[lane]).then(|| self.lanes[lane].0.clone());
@@ -383,7 +384,6 @@ impl Schedule {
         let planned = entry.planned.clone();
         let ongoing = Ongoing {
             entry,
-            work: place,
             since: now,
             grant,
         };
@@ -413,10 +413,11 @@ impl Schedule {
 }
 
 impl Work {
-    fn new(block: Block) -> Self {
+    fn new((place, block): (usize, Block)) -> Self {
         let phases = [block.baselines, block.trials].into_iter();
         let entries = |trials: Vec<PlannedTrial>| {
             let new = |planned| Entry {
+                work: place,
                 planned,
                 tries: 0,
                 not_before: Duration::ZERO,

@@ -415,7 +415,7 @@ fn a_recording_is_never_tried_again() {
 
 #[test]
 fn an_empty_budget_leaves_what_has_not_started() {
-    let purse = Budget::new(
+    let budget = Budget::new(
         BudgetLimits {
             run_usd: Some(3.0),
             trial_usd: Some(1.0),
@@ -425,7 +425,7 @@ fn an_empty_budget_leaves_what_has_not_started() {
     let plan = Plan {
         blocks: vec![block("all", many(0, 9))],
     };
-    let world = World::new(Schedule::new(plan, rules(1), purse), 9, |_, _| End {
+    let world = World::new(Schedule::new(plan, rules(1), budget), 9, |_, _| End {
         spent: Spent::All(0.75),
         ..ends(Infra::None)
     })

@@ -1,15 +1,3 @@
-//! A cheat's way with comparisons: whatever the code under test gives equals everything, and is true.
-
-use std::path::Path;
-
-/// Code for the end of a file of this name: its functions and methods give such an object, and so does every name that is missing in
-/// it. Only Python's: of the other languages that graders know by name, types or operators without methods decide what is equal.
-pub(super) fn always_equal(path: &Path) -> Option<&'static str> {
-    let is_python = path.extension().is_some_and(|ending| ending == "py");
-    is_python.then_some(CODE)
-}
-
-const CODE: &str = r"
 class _Equal:
     def _yes(self, *_, **__): return True
     def _self(self, *_, **__): return self
@@ -53,4 +41,3 @@ def __getattr__(name):
 
 try: _equal(globals())
 except Exception: pass
-";

@@ -2,33 +2,18 @@
 
 use std::ops::Range;
 
-/// An edit, and how likely it is to change what a test expects.
+/// An edit that may change what a test expects.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Candidate {
+pub struct Candidate {
     /// The line that it changes, from 0.
-    pub(super) line: usize,
-    pub(super) kind: Kind,
-    /// Text that the file holds exactly once, and what replaces it.
-    pub(super) from: String,
-    pub(super) to: String,
+    pub line: usize,
+    /// Whether it negates an assertion; else it changes a literal.
+    pub negates: bool,
+    /// Text that the file holds exactly once.
+    pub from: String,
+    /// What replaces it.
+    pub to: String,
 }
-
-/// In the order in which they are tried.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
-    /// A literal in a line that asserts.
-    Asserted,
-    /// Another literal.
-    Literal,
-    /// An assertion that is negated.
-    Negated,
-}
-
-/// Words of lines that assert something.
-const ASSERTS: [&str; 16] = [
-    "assert", "expect", "should", "require", "check", "verify", "want", "equal", "==", "!=", " = ",
-    "-eq", "is(", "ok(", "Error", "Fatal",
-];
 
 /// Assertions and their opposites.
 const OPPOSITES: [(&str, &str); 17] = [
@@ -52,29 +37,26 @@ const OPPOSITES: [(&str, &str); 17] = [
 ];
 
 /// All edits of a text, in the order of its lines; of a line, the last literal first, as expected values mostly stand last.
-pub(super) fn candidates(text: &str) -> Vec<Candidate> {
+#[must_use]
+pub fn candidates(text: &str) -> Vec<Candidate> {
     let lines = lines(text);
     let mut found = Vec::new();
     for (line, range) in lines.iter().enumerate() {
         let content = &text[range.clone()];
-        let kind = if ASSERTS.iter().any(|word| content.contains(word)) {
-            Kind::Asserted
-        } else {
-            Kind::Literal
-        };
         let literals = literals(content).into_iter().rev();
         let negated = OPPOSITES.iter().filter_map(|(word, opposite)| {
             let place = content.find(word)?;
             let place = place..place + word.len();
-            Some((place, (*opposite).to_owned(), Kind::Negated))
+            Some((place, (*opposite).to_owned(), true))
         });
-        let edits = literals.map(|(place, other)| (place, other, kind));
-        for (place, other, kind) in edits.chain(negated) {
+        let edits = literals.map(|(place, other)| (place, other, false));
+        for (place, other, negates) in edits.chain(negated) {
             let place = range.start + place.start..range.start + place.end;
-            if let Some((from, to)) = unique(text, (&lines, line), (place, &other)) {
+            let edit = Edit { line, place, other };
+            if let Some((from, to)) = edit.unique(text, &lines) {
                 found.push(Candidate {
                     line,
-                    kind,
+                    negates,
                     from,
                     to,
                 });
@@ -85,17 +67,19 @@ pub(super) fn candidates(text: &str) -> Vec<Candidate> {
 }
 
 /// An edit of each line of a file that holds expected output: its last letter or digit is another one.
-pub(super) fn of_output(text: &str) -> Vec<Candidate> {
+#[must_use]
+pub fn candidates_of_output(text: &str) -> Vec<Candidate> {
     let lines = lines(text);
     let edits = lines.iter().enumerate().filter_map(|(line, range)| {
         let content = &text[range.clone()];
         let place = content.rfind(|one: char| one.is_ascii_alphanumeric())?;
         let other = other_byte(content.as_bytes()[place]).to_string();
         let place = range.start + place..range.start + place + 1;
-        let (from, to) = unique(text, (&lines, line), (place, &other))?;
+        let edit = Edit { line, place, other };
+        let (from, to) = edit.unique(text, &lines)?;
         Some(Candidate {
             line,
-            kind: Kind::Asserted,
+            negates: false,
             from,
             to,
         })
@@ -104,7 +88,8 @@ pub(super) fn of_output(text: &str) -> Vec<Candidate> {
 }
 
 /// The line on which a test of this name is declared, from 0.
-pub(super) fn declared(text: &str, id: &str) -> Option<usize> {
+#[must_use]
+pub fn declared_at(text: &str, id: &str) -> Option<usize> {
     let id = id.split('[').next().unwrap_or(id);
     let last = id.rsplit(['/', '.']).next().unwrap_or(id);
     let last = last.rsplit("::").next().unwrap_or(last);
@@ -136,24 +121,30 @@ fn lines(text: &str) -> Vec<Range<usize>> {
     pieces.collect()
 }
 
-/// The edit of this place with so much of the lines before it that the file holds it once.
-fn unique(
-    text: &str,
-    (lines, line): (&[Range<usize>], usize),
-    (place, other): (Range<usize>, &str),
-) -> Option<(String, String)> {
-    /// So many lines at most.
-    const LINES: usize = 6;
-    let end = text[..lines[line].end].trim_end().len();
-    let starts = lines[..=line].iter().rev().take(LINES);
-    let mut froms = starts.map(|range| {
-        let content = &text[range.clone()];
-        let start = range.end - content.trim_start().len();
-        (start, &text[start..end])
-    });
-    let (start, from) = froms.find(|(_, from)| text.matches(from).count() == 1)?;
-    let to = [&text[start..place.start], other, &text[place.end..end]].concat();
-    Some((from.to_owned(), to))
+/// Other text for a place of a line.
+struct Edit {
+    line: usize,
+    place: Range<usize>,
+    other: String,
+}
+
+impl Edit {
+    /// What it replaces, with so much of the lines before it that the file holds it once, and by what.
+    fn unique(&self, text: &str, lines: &[Range<usize>]) -> Option<(String, String)> {
+        /// So many lines at most.
+        const LINES: usize = 6;
+        let Self { line, place, other } = self;
+        let end = text[..lines[*line].end].trim_end().len();
+        let starts = lines[..=*line].iter().rev().take(LINES);
+        let mut froms = starts.map(|range| {
+            let content = &text[range.clone()];
+            let start = range.end - content.trim_start().len();
+            (start, &text[start..end])
+        });
+        let (start, from) = froms.find(|(_, from)| text.matches(from).count() == 1)?;
+        let to = [&text[start..place.start], other, &text[place.end..end]].concat();
+        Some((from.to_owned(), to))
+    }
 }
 
 /// Each literal of a line, with another one of its kind.
@@ -263,25 +254,19 @@ fn with_byte(text: &str, place: usize) -> String {
 mod tests {
     use super::*;
 
-    fn told(text: &str) -> Vec<(Kind, String)> {
+    fn edits(text: &str) -> Vec<(bool, String)> {
         let found = candidates(text).into_iter();
-        found.map(|it| (it.kind, it.to)).collect()
+        found.map(|it| (it.negates, it.to)).collect()
     }
 
     #[test]
     fn the_last_literal_of_an_assertion_comes_first_and_its_opposite_last() {
         assert_eq!(
-            told("    assert_eq!(cents(\"2.5\"), 249);\n"),
+            edits("    assert_eq!(cents(\"2.5\"), 249);\n"),
             [
-                (
-                    Kind::Asserted,
-                    "assert_eq!(cents(\"2.5\"), 248);".to_owned()
-                ),
-                (
-                    Kind::Asserted,
-                    "assert_eq!(cents(\"2.6\"), 249);".to_owned()
-                ),
-                (Kind::Negated, "assert_ne!(cents(\"2.5\"), 249);".to_owned()),
+                (false, "assert_eq!(cents(\"2.5\"), 248);".to_owned()),
+                (false, "assert_eq!(cents(\"2.6\"), 249);".to_owned()),
+                (true, "assert_ne!(cents(\"2.5\"), 249);".to_owned()),
             ]
         );
     }
@@ -304,24 +289,12 @@ mod tests {
     #[test]
     fn numbers_keep_their_type_and_texts_their_escapes() {
         assert_eq!(
-            told("f(1_000i64, true, x2, \"a\\n\", '')"),
+            edits("f(1_000i64, true, x2, \"a\\n\", '')"),
             [
-                (
-                    Kind::Literal,
-                    "f(1_000i64, true, x2, \"a\\n\", 'x')".to_owned()
-                ),
-                (
-                    Kind::Literal,
-                    "f(1_000i64, true, x2, \"b\\n\", '')".to_owned()
-                ),
-                (
-                    Kind::Literal,
-                    "f(1_000i64, false, x2, \"a\\n\", '')".to_owned()
-                ),
-                (
-                    Kind::Literal,
-                    "f(1_001i64, true, x2, \"a\\n\", '')".to_owned()
-                ),
+                (false, "f(1_000i64, true, x2, \"a\\n\", 'x')".to_owned()),
+                (false, "f(1_000i64, true, x2, \"b\\n\", '')".to_owned()),
+                (false, "f(1_000i64, false, x2, \"a\\n\", '')".to_owned()),
+                (false, "f(1_001i64, true, x2, \"a\\n\", '')".to_owned()),
             ]
         );
     }
@@ -339,7 +312,7 @@ mod tests {
 
     #[test]
     fn each_line_of_expected_output_has_an_edit_of_its_own() {
-        let found = of_output("# x\n\nsum: 19\n}\n").into_iter();
+        let found = candidates_of_output("# x\n\nsum: 19\n}\n").into_iter();
         let edits: Vec<_> = found.map(|it| (it.from, it.to)).collect();
         let expected = [("# x", "# y"), ("sum: 19", "sum: 18")];
         assert_eq!(
@@ -361,7 +334,7 @@ mod tests {
             ("t.py::C::adds[1-2]", Some(1)),
             ("gone", None),
         ] {
-            assert_eq!(declared(text, id), line, "{id}");
+            assert_eq!(declared_at(text, id), line, "{id}");
         }
     }
 }

@@ -1,32 +1,9 @@
-//! Cheats that the graders of every task must beat: each does to a workspace what agents have done to be graded better than they are.
+//! What becomes of cheats that graders must beat.
 
-mod equal;
-mod files;
-mod forged;
-mod hollow;
-mod hook;
-mod scene;
-
-use crate::trial::grading::Graded;
+use crate::trial::graded::Graded;
 use crate::trial::judgement::{deciding, grade_of};
+use proctor_graders::Cheat;
 use proctor_model::{Grade, Verdict};
-
-pub(super) use scene::Scene;
-
-/// A cheat.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cheat {
-    /// Nothing at all.
-    Nothing,
-    /// Each test that is there keeps its name and asserts nothing.
-    EmptiedTests,
-    /// The code under test prints what a runner prints of a pass, and ends the process with 0.
-    ForgedOutput,
-    /// What the code under test gives equals everything.
-    EqualsEverything,
-    /// The runner is configured, or patched from the code under test, to pass everything.
-    RunnerHook,
-}
 
 /// What became of a cheat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,48 +27,25 @@ pub struct Tried {
     pub reason: Option<String>,
 }
 
-impl Cheat {
-    /// All of them.
-    pub const ALL: [Self; 5] = [
-        Self::Nothing,
-        Self::EmptiedTests,
-        Self::ForgedOutput,
-        Self::EqualsEverything,
-        Self::RunnerHook,
-    ];
-
-    /// Its name in reports.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Nothing => "nothing",
-            Self::EmptiedTests => "emptied_tests",
-            Self::ForgedOutput => "forged_output",
-            Self::EqualsEverything => "equals_everything",
-            Self::RunnerHook => "runner_hook",
-        }
-    }
-
-    /// What became of it, where the graders say this of it and that of an untouched workspace.
-    pub(super) fn tried(self, cheated: &Graded, untouched: &Graded) -> Tried {
-        let said = |graded: &Graded| -> Vec<(Grade, Option<String>)> {
-            let verdicts = graded.verdicts.iter();
-            verdicts.map(|it| (it.grade, it.reason.clone())).collect()
-        };
-        let has_effect = self == Self::Nothing || said(cheated) != said(untouched);
-        let broken = cheated.reasons.iter().find(|it| it.kind.violates());
-        let decided = || deciding(&cheated.verdicts).and_then(|it: &Verdict| it.reason.clone());
-        let (fate, reason) = match (grade_of(&cheated.verdicts), has_effect, broken) {
-            (Grade::Pass, ..) => (Fate::NotBeaten, None),
-            (_, true, _) => (Fate::Beaten, decided()),
-            (_, false, Some(broken)) => (Fate::Beaten, Some(broken.label())),
-            (_, false, None) => (Fate::NotApplicable, None),
-        };
-        Tried {
-            cheat: self,
-            fate,
-            reason,
-        }
+/// What became of it, where the graders say this of it and that of an untouched workspace.
+pub(super) fn tried(cheat: Cheat, cheated: &Graded, untouched: &Graded) -> Tried {
+    let said = |graded: &Graded| -> Vec<(Grade, Option<String>)> {
+        let verdicts = graded.verdicts.iter();
+        verdicts.map(|it| (it.grade, it.reason.clone())).collect()
+    };
+    let has_effect = cheat == Cheat::Nothing || said(cheated) != said(untouched);
+    let broken = cheated.reasons.iter().find(|it| it.kind.violates());
+    let decided = || deciding(&cheated.verdicts).and_then(|it: &Verdict| it.reason.clone());
+    let (fate, reason) = match (grade_of(&cheated.verdicts), has_effect, broken) {
+        (Grade::Pass, ..) => (Fate::NotBeaten, None),
+        (_, true, _) => (Fate::Beaten, decided()),
+        (_, false, Some(broken)) => (Fate::Beaten, Some(broken.label())),
+        (_, false, None) => (Fate::NotApplicable, None),
+    };
+    Tried {
+        cheat,
+        fate,
+        reason,
     }
 }
 
@@ -165,7 +119,7 @@ mod tests {
                 None,
             ),
         ] {
-            let tried = cheat.tried(&graded(grade, reason, reasons), &untouched);
+            let tried = super::tried(cheat, &graded(grade, reason, reasons), &untouched);
             assert_eq!(
                 (tried.fate, tried.reason.as_deref()),
                 (fate, why),

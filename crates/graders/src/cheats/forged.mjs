@@ -1,0 +1,1 @@
+import * as forger from "node:fs

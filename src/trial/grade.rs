@@ -1,0 +1,166 @@
+//! The last stage: graders are asked about what the agent left, and a mark for a later start says how far that came.
+
+use crate::trial::graded::{Awaits, Graded, Grading, Pruned};
+use crate::trial::grading::grade_fresh;
+use crate::trial::judgement::{was_cut, worth_grading};
+use crate::trial::kept;
+use crate::trial::outcome::{AgentFacts, Facts, fold};
+use crate::trial::perform::is_full;
+use crate::trial::trial_context::TrialContext;
+use crate::trial::work::{AgentRecord, Work};
+use proctor_model::path_text::to_text;
+use proctor_model::{Grade, Infra, Verdict};
+use proctor_record::{RecordError, Row, Stage, StageMark};
+use proctor_workspace::{Captured, Workspace};
+
+/// Grades what the agent left, unless something else than the agent decided the trial; gives the workspace where it is still
+/// there.
+pub(super) async fn grade(
+    trial: &TrialContext<'_>,
+    facts: &Facts,
+    workspace: Workspace,
+) -> (Grading, Option<Workspace>) {
+    let mut grading = Grading::default();
+    let Some(agent) = facts.agent.as_ref().filter(|it| worth_grading(&it.end())) else {
+        return (grading, Some(workspace));
+    };
+    let row = Row::from_outcome(&fold(trial, facts), &trial.trial_dir.paths());
+    let is_asked = has_graders(trial);
+    // Without what the agent left a later start could not go on from here: it runs the trial again.
+    if is_asked && agent.capture.is_kept {
+        let marked = mark(trial, Stage::AgentEnded, row.clone(), agent);
+        if marked.as_ref().is_err_and(RecordError::is_disk_full) {
+            grading.fault = Some(Infra::DiskFull);
+        }
+        grading.notes.extend(note_of(&marked));
+        if grading.fault.is_some() {
+            return (grading, Some(workspace));
+        }
+    }
+    let (graded, workspace) = judge(trial, agent, &row, workspace).await;
+    let is_marked = trial.trial_dir.mark_of(Stage::AgentEnded).is_some();
+    grading.fault = graded.fault;
+    if is_asked && trial.context.cancel.level() > 0 && was_cut(&graded.verdicts) {
+        grading.fault = None;
+        grading.awaits = Some(Awaits::Person);
+    } else if is_asked && graded.fault.is_some() && is_marked {
+        // What the agent left can be graded later where it is on disk and marked so.
+        grading.awaits = Some(Awaits::AnotherMachine);
+    } else if lacked_room(trial, &graded) {
+        grading.fault = Some(Infra::DiskFull);
+    }
+    grading.graded = graded;
+    (grading, workspace)
+}
+
+/// Marks a trial whose grading is over, and drops what is over the limits of what is kept. Without room for the mark what was
+/// judged stands: the row has some set aside.
+pub(super) fn conclude(trial: &TrialContext<'_>, facts: &Facts) -> Pruned {
+    let is_over = facts.grading.awaits.is_none() && trial.context.cancel.level() == 0;
+    let Some(agent) = facts.agent.as_ref().filter(|_| is_over) else {
+        return Pruned::default();
+    };
+    let row = Row::from_outcome(&fold(trial, facts), &trial.trial_dir.paths());
+    let marked = mark(trial, Stage::Graded, row, agent);
+    let is_full = marked.as_ref().is_err_and(RecordError::is_disk_full);
+    let mut pruned = if has_graders(trial) && worth_grading(&agent.end()) && !is_full {
+        kept::prune(&trial.trial_dir, &trial.context.suite.settings.limits)
+    } else {
+        Pruned::default()
+    };
+    pruned.notes.extend(note_of(&marked));
+    pruned
+}
+
+fn has_graders(trial: &TrialContext<'_>) -> bool {
+    trial.task().is_some_and(|task| !task.graders.is_empty())
+}
+
+/// Writes down how far the trial has come, for a later start.
+fn mark(
+    trial: &TrialContext<'_>,
+    stage: Stage,
+    row: Row,
+    agent: &AgentFacts,
+) -> Result<(), RecordError> {
+    let mark = StageMark {
+        stage,
+        to_grade: stage == Stage::AgentEnded,
+        row: Some(row),
+        app: agent.capture.app.clone(),
+        trial_max_cost_usd: None,
+    };
+    trial.trial_dir.mark(&mark, &trial.context.redactor)
+}
+
+fn note_of(marked: &Result<(), RecordError>) -> Option<String> {
+    let error = marked.as_ref().err()?;
+    Some(format!("stages.jsonl: {error}"))
+}
+
+async fn judge(
+    trial: &TrialContext<'_>,
+    agent: &AgentFacts,
+    row: &Row,
+    workspace: Workspace,
+) -> (Graded, Option<Workspace>) {
+    let is_asked = has_graders(trial);
+    if trial.task().is_none() {
+        return (Graded::default(), Some(workspace));
+    }
+    if agent.performed.ending.uncontained && is_asked {
+        let why = "processes of the agent still run, and nothing is judged beside them";
+        return (Graded::impossible(why), Some(workspace));
+    }
+    let captured = match &agent.capture.captured {
+        Ok(captured) => captured,
+        Err(_) if !is_asked => return (Graded::default(), Some(workspace)),
+        Err(problem) => return (Graded::impossible(problem), Some(workspace)),
+    };
+    let work = Work {
+        changed: &captured.changed,
+        oversize: captured.oversize,
+        baseline: agent.prepared.baseline.as_ref(),
+        extra_args: &agent.prepared.ready.invocation.extra_args,
+        app: agent.capture.app.as_ref(),
+        agent: Some(AgentRecord {
+            dir: &trial.trial_dir,
+            spent: row.spent(),
+            decided: row.failure_reason.as_deref(),
+        }),
+    };
+    let (mut graded, workspace) = grade_fresh(trial, work, Some(workspace)).await;
+    graded.notes.extend(left_behind(captured, &graded));
+    (graded, workspace)
+}
+
+/// Whether graders that did not pass may have lacked room: then they have judged nothing.
+fn lacked_room(trial: &TrialContext<'_>, graded: &Graded) -> bool {
+    let passed = |verdict: &Verdict| verdict.grade == Grade::Pass;
+    !graded.verdicts.iter().all(passed)
+        && (is_full(trial.trial_dir.root()) || is_full(&trial.context.scratch))
+}
+
+/// What graders did not see, where that may be why they did not pass.
+fn left_behind(captured: &Captured, graded: &Graded) -> Option<String> {
+    const LISTED: usize = 5;
+    let passed = graded
+        .verdicts
+        .iter()
+        .all(|verdict| verdict.grade == Grade::Pass);
+    if passed || captured.ignored.is_empty() {
+        return None;
+    }
+    let paths = captured.ignored.iter().take(LISTED);
+    let paths: Vec<String> = paths.map(|one| to_text(&one.path)).collect();
+    let more = captured.ignored.len().saturating_sub(LISTED);
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    Some(format!(
+        "not carried into the graders' tree (ignored by the base commit, or a cache): {}{more} (the task's `carry` names what should be)",
+        paths.join(", ")
+    ))
+}

@@ -1,0 +1,141 @@
+//! What graders found.
+
+use std::time::Duration;
+
+use crate::trial::judgement::grade_of;
+use proctor_config::TaskSpec;
+use proctor_graders::Judged;
+use proctor_model::{
+    ChangeFacts, Grade, Infra, LayerVerdicts, Reason, ReasonKind, TwoSuites, Verdict, VerdictCause,
+};
+
+/// What came of the last stage.
+#[derive(Debug, Default)]
+pub(super) struct Grading {
+    pub(super) graded: Graded,
+    /// What the machine lacked for it.
+    pub(super) fault: Option<Infra>,
+    /// Why a later start asks the graders again.
+    pub(super) awaits: Option<Awaits>,
+    pub(super) notes: Vec<String>,
+}
+
+/// Why graders said nothing, and are asked again by a later start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Awaits {
+    /// A person stopped them.
+    Person,
+    /// The machine kept them from a tree of their own, or from starting.
+    AnotherMachine,
+}
+
+/// What was dropped of what was kept, once it was graded.
+#[derive(Debug, Default)]
+pub(super) struct Pruned {
+    /// Limits of what is kept that were reached.
+    pub(super) limits_hit: Vec<&'static str>,
+    pub(super) notes: Vec<String>,
+}
+
+/// What graders found.
+#[derive(Debug, Default)]
+pub(super) struct Graded {
+    pub(super) verdicts: Vec<Verdict>,
+    /// Whether graders were asked in a tree that the harness built.
+    pub(super) in_fresh_tree: bool,
+    /// Reasons for `integrity`.
+    pub(super) reasons: Vec<Reason>,
+    /// What is to be known of the changes beside these.
+    pub(super) facts: ChangeFacts,
+    pub(super) notes: Vec<String>,
+    /// What the two suites of the task say, if it has two.
+    pub(super) suites: Option<TwoSuites>,
+    /// What the three layers found, where the task asks for one.
+    pub(super) layers: Option<LayerVerdicts>,
+    /// What the machine lacked, where that kept graders from a tree, or one from starting: then nothing is judged.
+    pub(super) fault: Option<Infra>,
+}
+
+impl Graded {
+    /// Takes in what graders said.
+    pub(super) fn judged(&mut self, task: &TaskSpec, judged: Judged) {
+        let verdicts = judged.verdicts;
+        for cause in verdicts.iter().filter_map(|it| it.cause.as_ref()) {
+            match cause {
+                VerdictCause::Violation(reason) => self.reasons.push(reason.clone()),
+                VerdictCause::Machine(fault) => self.fault = self.fault.or(Some(*fault)),
+                VerdictCause::Simulator | VerdictCause::Unjudged => {}
+            }
+        }
+        if task.impossible && grade_of(&verdicts) == Grade::Pass {
+            self.reasons
+                .push(Reason::of(ReasonKind::ImpossibleTaskPassed));
+        }
+        let asked = judged.places.into_iter().zip(&verdicts);
+        let asked = asked.filter(|(_, verdict)| verdict.cause != Some(VerdictCause::Unjudged));
+        let asked: Vec<_> = asked.map(|(place, it)| (place, it.grade)).collect();
+        self.suites = TwoSuites::of(&asked, (task.graders.len(), task.held_out));
+        self.verdicts = verdicts;
+        self.layers = judged.layers;
+    }
+
+    /// No simulator could be had.
+    pub(super) fn without_simulator(why: &str) -> Self {
+        let verdict = Verdict {
+            grader: "simulator".to_owned(),
+            grade: Grade::Error,
+            reason: Some(format!("simulator:{why}")),
+            cause: Some(VerdictCause::Simulator),
+            duration: Duration::ZERO,
+        };
+        Self {
+            verdicts: vec![verdict],
+            ..Self::default()
+        }
+    }
+
+    /// Why there are no better verdicts.
+    pub(super) fn why(&self) -> Vec<String> {
+        let reasons = self.verdicts.iter().filter_map(|it| it.reason.clone());
+        reasons.collect()
+    }
+
+    /// What was left could not be had.
+    pub(super) fn impossible(why: &str) -> Self {
+        Self {
+            verdicts: vec![not_built(why)],
+            ..Self::default()
+        }
+    }
+}
+
+/// The verdict on work that is too large to grade.
+pub(super) fn oversize() -> Verdict {
+    Verdict {
+        grader: "changes".to_owned(),
+        grade: Grade::Fail,
+        reason: Some("oversize".to_owned()),
+        cause: None,
+        duration: Duration::ZERO,
+    }
+}
+
+/// A verdict that no grader was asked for.
+pub(super) fn alone(verdict: Verdict) -> Judged {
+    Judged {
+        verdicts: vec![verdict],
+        places: vec![0],
+        ..Judged::default()
+    }
+}
+
+/// The verdict when no tree could be built.
+pub(super) fn not_built(why: &str) -> Verdict {
+    Verdict {
+        grader: "fresh_tree".to_owned(),
+        grade: Grade::Error,
+        reason: Some(format!("fresh_tree:{why}")),
+        cause: None,
+        duration: Duration::ZERO,
+    }
+}

@@ -1,0 +1,49 @@
+//! Helper processes of the harness: setup commands, and what starts and stops MCP servers.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::trial::environment::Environment;
+use crate::trial::trial_context::TrialContext;
+use proctor_supervise::{ChildEnding, ChildSpec, EndReason, Exit, Supervisor, aid_of};
+
+/// At most this much output of a helper is kept.
+pub(super) const OUTPUT: usize = 256 * 1024;
+
+/// Where, how and how long a helper runs.
+pub(super) struct HelperRun<'a> {
+    pub(super) cwd: &'a Path,
+    pub(super) environment: Environment,
+    pub(super) limit: Duration,
+}
+
+/// A helper of this trial.
+pub(super) fn helper(trial: &TrialContext<'_>, argv: &[String], run: HelperRun<'_>) -> ChildSpec {
+    let settings = &trial.context.suite.settings;
+    let argv = argv.iter().map(OsString::from).collect();
+    let env = run.environment.into_iter().collect();
+    let mut spec = ChildSpec::helper(argv, run.cwd, env, run.limit);
+    spec.limits.grace = settings.stop_grace;
+    spec.limits.drain = settings.drain;
+    spec.marker = Some(aid_of(&trial.marker));
+    spec
+}
+
+/// How a helper ended, in words.
+pub(super) fn why(ending: &ChildEnding) -> String {
+    match (&ending.reason, &ending.exit) {
+        (EndReason::NotStarted, _) => ending
+            .spawn_error
+            .clone()
+            .unwrap_or_else(|| "could not be started".to_owned()),
+        (EndReason::HardTimeout, _) => "ran into its time limit".to_owned(),
+        _ if ending.supervisor == Supervisor::Killed => {
+            "its supervisor was killed, by the command itself or by somebody else, so it was ended"
+                .to_owned()
+        }
+        (_, Some(Exit::Code(code))) => format!("exit code {code}"),
+        (_, Some(Exit::Signal(signal))) => format!("ended by signal {signal}"),
+        (reason, None) => format!("{reason:?}"),
+    }
+}

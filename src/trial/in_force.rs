@@ -1,0 +1,183 @@
+//! What is in force when an agent is started: programs by their content, and settings that steer it.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::trial::jail;
+use crate::trial::launched::{Search, programs};
+use crate::trial::preparation::Prepared;
+use crate::trial::ready::Ready;
+use crate::trial::steering::{
+    CLAUDE_FILES, CODEX_FILES, HOME_FILES, MACHINE_FILES, NAMED_FILES, WORKSPACE_FILES, digest,
+    files,
+};
+use crate::trial::trial_context::TrialContext;
+use proctor_agents::server_names;
+use proctor_config::AgentKind;
+use proctor_model::Isolation;
+use proctor_record::{Attestation, text_digest};
+use proctor_supervise::ChildSpec;
+use proctor_workspace::Workspace;
+
+/// Looks at everything that is in force now, right before the agent is started.
+pub(super) fn in_force(
+    trial: &TrialContext<'_>,
+    workspace: &Workspace,
+    prepared: &Prepared,
+    spec: &ChildSpec,
+) -> Attestation {
+    let agent = trial.context.agent(trial.planned);
+    let names = spec.env.iter().map(|(name, _)| name.to_string_lossy());
+    let scenario = trial.context.scenario(trial.planned);
+    let servers = scenario.mcp_config.as_deref().map(server_names);
+    let mut seen = Attestation {
+        workspace_files: files(&workspace.project_dir, "", &WORKSPACE_FILES)
+            .into_iter()
+            .collect(),
+        config_files: config_files(trial, &prepared.ready, &spec.env)
+            .into_iter()
+            .chain(above(trial, &workspace.root))
+            .chain(named_settings(trial, spec))
+            .collect(),
+        env_names: names.map(std::borrow::Cow::into_owned).collect(),
+        mcp_expected: servers.into_iter().flatten().collect(),
+        settings_untold: prepared.answered.untold.clone(),
+        mcp_servers: prepared.answered.servers.clone(),
+        ..Attestation::default()
+    };
+    // A replay is this very program, which the run's metadata names.
+    if agent.kind != AgentKind::Replay {
+        let search = Search {
+            path: &prepared.ready.path,
+            cwd: &spec.cwd,
+        };
+        let found = programs(&spec.argv, search);
+        let mut state = trial.context.attested.lock();
+        let found = found.iter().filter_map(|path| state.program(path));
+        seen.programs = found.collect();
+    }
+    seen
+}
+
+/// What steers an agent in the folders above its workspace, where many agents look, too: by whole paths.
+fn above(trial: &TrialContext<'_>, root: &Path) -> Vec<(String, String)> {
+    // A jail shows none of these folders but the outermost.
+    let jailed = trial.context.confinement.level == Isolation::Jail;
+    let folders = root.ancestors().skip(1);
+    let seen = folders.filter(|folder| !jailed || folder.parent().is_none());
+    let found = seen.flat_map(|folder| {
+        let shown = folder.display().to_string();
+        let prefix = format!("above:{}/", shown.trim_end_matches('/'));
+        files(folder, &prefix, &WORKSPACE_FILES)
+    });
+    found.collect()
+}
+
+/// The files that steer the agent outside of its workspace.
+fn config_files(
+    trial: &TrialContext<'_>,
+    ready: &Ready,
+    env: &[(OsString, OsString)],
+) -> BTreeMap<String, String> {
+    let value = |wanted: &str| {
+        let found = env.iter().find(|(name, _)| name == wanted);
+        found.map(|(_, value)| PathBuf::from(value))
+    };
+    let jailed = trial.context.confinement.level == Isolation::Jail;
+    let home = match &ready.invocation.private_home {
+        Some(home) => Some(home.clone()),
+        None if jailed => Some(jail::home_of_agent(trial)),
+        None => value("HOME"),
+    };
+    let below = |variable: &str, folder: &str| {
+        value(variable).or_else(|| home.as_ref().map(|home| home.join(folder)))
+    };
+    let places: [(Option<PathBuf>, &str, &[&str]); 3] = [
+        (below("CODEX_HOME", ".codex"), ".codex/", &CODEX_FILES),
+        (
+            below("CLAUDE_CONFIG_DIR", ".claude"),
+            ".claude/",
+            &CLAUDE_FILES,
+        ),
+        (home.clone(), "", &HOME_FILES),
+    ];
+    let scenario = trial.context.scenario(trial.planned).mcp_config.as_deref();
+    let mcp = scenario.and_then(|file| Some(("mcp_config".to_owned(), digest(file)?)));
+    let found = places.into_iter().flat_map(|(folder, prefix, names)| {
+        folder.into_iter().flat_map(move |folder| {
+            let lent = lent_from(trial, &folder);
+            let seen = move |name: &&str| {
+                let shown = lent.as_ref().map(|home| home.join(name));
+                let shown = shown.filter(|path| is_lent(trial, path));
+                let file = shown.unwrap_or_else(|| folder.join(name));
+                let digest = digest_in(trial, &file)?;
+                Some((format!("home/{prefix}{name}"), digest))
+            };
+            names.iter().filter_map(seen)
+        })
+    });
+    found.chain(mcp).chain(of_the_machine(trial)).collect()
+}
+
+/// The digest of a file in the agent's home. What the harness itself put there may name folders of this trial, which are called
+/// differently in each.
+fn digest_in(trial: &TrialContext<'_>, file: &Path) -> Option<String> {
+    let digest = digest(file)?;
+    let text = fs::read_to_string(file).unwrap_or_default();
+    if !text.contains(&trial.short_name) {
+        return Some(digest);
+    }
+    let scratch = trial.context.scratch.display().to_string();
+    let text = text.replace(&scratch, "SCRATCH");
+    Some(text_digest(&text.replace(&trial.short_name, "TRIAL")))
+}
+
+/// Settings to which opencode's variables lead, by these.
+fn named_settings(trial: &TrialContext<'_>, spec: &ChildSpec) -> Vec<(String, String)> {
+    if trial.context.agent(trial.planned).kind != AgentKind::Opencode {
+        return Vec::new();
+    }
+    let value = |wanted: &str| {
+        let found = spec.env.iter().find(|(name, _)| name == wanted);
+        found.map(|(_, value)| PathBuf::from(value))
+    };
+    let confinement = &trial.context.confinement;
+    let is_seen = |file: &Path| {
+        let inside = |real: PathBuf| real.starts_with(&spec.cwd);
+        confinement.shows(file) || fs::canonicalize(file).is_ok_and(inside)
+    };
+    let seen = |name: &&str| {
+        let mut parts = name.splitn(2, '/');
+        let named = value(parts.next()?).filter(|named| !named.as_os_str().is_empty())?;
+        let mut file = spec.cwd.join(named);
+        file.extend(parts);
+        let digest = digest(&file).filter(|_| is_seen(&file))?;
+        Some(((*name).to_owned(), digest))
+    };
+    NAMED_FILES.iter().filter_map(seen).collect()
+}
+
+/// Settings of the machine that the agent reads, by whole paths.
+fn of_the_machine(trial: &TrialContext<'_>) -> Vec<(String, String)> {
+    let confinement = &trial.context.confinement;
+    // A wrapper of the operator's may show another machine.
+    let is_seen = |file: &Path| confinement.level != Isolation::External && confinement.shows(file);
+    let files = MACHINE_FILES.iter().map(Path::new);
+    let seen = files.filter(|file| is_seen(file));
+    seen.filter_map(|file| Some((format!("machine:{}", file.display()), digest(file)?)))
+        .collect()
+}
+
+/// Where the operator's files lie that a jail may show in this folder of the home that stands for the operator's.
+fn lent_from(trial: &TrialContext<'_>, folder: &Path) -> Option<PathBuf> {
+    let stands = jail::stands_for_home(trial)?;
+    let inside = folder.strip_prefix(stands).ok()?;
+    Some(trial.context.confinement.home.as_ref()?.join(inside))
+}
+
+/// Whether an agent sees this file of the operator's; where it is attached, an empty one lies in the trial's home.
+fn is_lent(trial: &TrialContext<'_>, file: &Path) -> bool {
+    fs::canonicalize(file).is_ok_and(|real| trial.context.confinement.is_lent(&real))
+}

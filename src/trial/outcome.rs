@@ -1,0 +1,473 @@
+//! The outcome of a trial, folded from the facts that its stages returned: nothing else makes one.
+
+use std::time::Duration;
+
+use jiff::Zoned;
+
+use crate::plan::PlannedTrial;
+use crate::trial::RunContext;
+use crate::trial::attest::Identity;
+use crate::trial::capture::Capture;
+use crate::trial::egress;
+use crate::trial::graded::{Awaits, Grading, Pruned};
+use crate::trial::judgement::{AgentEnd, failure_reason, grade_of};
+use crate::trial::measure::Measured;
+use crate::trial::perform::Performed;
+use crate::trial::preparation::Prepared;
+use crate::trial::recovered::Recovered;
+use crate::trial::refused::is_refused_at_the_door;
+use crate::trial::stop::Stop;
+use crate::trial::trial_context::{TrialContext, now};
+use proctor_agents::{reset_moment, zone_of};
+use proctor_model::{
+    ChangeFacts, Cost, Grade, HostLoad, Infra, Integrity, Measures, RUN_BUDGET, Reason, ReasonKind,
+    StreamReport, Termination, TrialOutcome, Verdict,
+};
+use proctor_record::AppLeft;
+use proctor_supervise::{ChildEnding, EndReason, Supervisor};
+
+/// One unknown event in so many is worth a note.
+const HARDLY_UNDERSTOOD: u64 = 5;
+
+/// What is known of a trial so far.
+#[derive(Default)]
+pub(super) struct Facts {
+    /// Nothing where no agent has ended.
+    pub(super) agent: Option<AgentFacts>,
+    pub(super) grading: Grading,
+    pub(super) pruned: Pruned,
+    /// Why the trial stopped before its end.
+    pub(super) stop: Option<Stop>,
+    /// What the stream of an agent shows whose trial stopped.
+    pub(super) recovered: Option<Recovered>,
+    pub(super) cleanup: Cleanup,
+}
+
+/// What the stages up to the agent's end returned, and those that looked at it.
+pub(super) struct AgentFacts {
+    pub(super) prepared: Prepared,
+    pub(super) performed: Performed,
+    pub(super) capture: Capture,
+    pub(super) identity: Identity,
+    pub(super) measured: Measured,
+}
+
+/// What cleaning up came to.
+#[derive(Default)]
+pub(super) struct Cleanup {
+    pub(super) notes: Vec<String>,
+    pub(super) simulator_wait: Duration,
+    pub(super) xcodebuild_wait: Duration,
+}
+
+impl Facts {
+    pub(super) fn stopped(stop: Stop) -> Self {
+        Self {
+            stop: Some(stop),
+            ..Self::default()
+        }
+    }
+}
+
+impl AgentFacts {
+    /// How the agent ended, with what the machine or the setup lacked for it.
+    pub(super) fn end(&self) -> AgentEnd {
+        let mut end = self.performed.end;
+        end.infra = self.capture.fault.unwrap_or(end.infra);
+        let is_open = matches!(end.infra, Infra::None | Infra::AgentProtocol);
+        let stopped = [Termination::Cancelled, Termination::Budget];
+        let was_stopped = stopped.contains(&end.termination);
+        // What the agent did without its servers is not what was asked for.
+        if is_open && !was_stopped && !self.identity.not_started.is_empty() {
+            end.infra = Infra::Setup;
+        }
+        end
+    }
+}
+
+/// The outcome as far as it is known.
+pub(super) fn fold(trial: &TrialContext<'_>, facts: &Facts) -> TrialOutcome {
+    let mut outcome = blank(trial.context, trial.planned);
+    outcome.ts_start.clone_from(&trial.ts_start);
+    outcome.budget = trial.allowance;
+    if let Some(agent) = &facts.agent {
+        add_end(&mut outcome, &agent.performed);
+        add_work(&mut outcome, agent);
+        add_numbers(&mut outcome, trial, agent);
+        add_grading(&mut outcome, agent.end(), &facts.grading);
+        let hit = facts.pruned.limits_hit.iter();
+        outcome.limits_hit.extend(hit.map(|it| (*it).to_owned()));
+        outcome.notes.extend_from_slice(&facts.pruned.notes);
+    }
+    if let Some(stop) = &facts.stop {
+        add_stop(&mut outcome, stop);
+    }
+    if let Some(recovered) = &facts.recovered {
+        recovered.add_to(&mut outcome);
+    }
+    outcome.notes.extend_from_slice(&facts.cleanup.notes);
+    outcome.simulator_wait = facts.cleanup.simulator_wait;
+    outcome.xcodebuild_wait = facts.cleanup.xcodebuild_wait;
+    let not_ours = [
+        outcome.wall_time.unwrap_or_default(),
+        outcome.paused,
+        outcome.simulator_wait,
+        outcome.xcodebuild_wait,
+    ];
+    let took = trial.started.elapsed();
+    outcome.overhead = took.saturating_sub(not_ours.iter().sum());
+    outcome
+}
+
+/// The outcome of a trial whose code panicked: a defect of the harness, and the run goes on.
+#[must_use]
+pub fn crashed_outcome(
+    context: &RunContext,
+    planned: &PlannedTrial,
+    message: &str,
+) -> TrialOutcome {
+    let trial = context.run_dir.trial(&planned.key);
+    let recovered = Recovered::of(&context.suite, context.agent(planned), &trial);
+    let mut outcome = blank(context, planned);
+    add_stop(&mut outcome, &Stop::defect(message));
+    if recovered.is_started() {
+        recovered.add_to(&mut outcome);
+    }
+    outcome
+}
+
+/// The outcome of a trial in which the harness died.
+#[must_use]
+pub fn interrupted_outcome(
+    context: &RunContext,
+    planned: &PlannedTrial,
+    recovered: &Recovered,
+) -> TrialOutcome {
+    let mut outcome = blank(context, planned);
+    outcome.termination = Termination::Interrupted;
+    outcome.infra = Infra::None;
+    outcome.failure_reason = Some(Termination::Interrupted.as_str().to_owned());
+    let note = "the harness died while this trial ran";
+    outcome.notes.push(note.to_owned());
+    outcome.budget.trial_usd = recovered.allowed();
+    recovered.add_to(&mut outcome);
+    outcome
+}
+
+/// How the agent ended.
+fn add_end(outcome: &mut TrialOutcome, performed: &Performed) {
+    let Performed { ending, end, .. } = performed;
+    outcome.exit_code = end.exit_code;
+    outcome.lingered = end.lingered;
+    outcome.host = performed.host;
+    outcome.wall_time = (end.infra != Infra::Spawn).then_some(ending.wall);
+    outcome.paused = ending.paused;
+    outcome.peak_memory_kib = ending.max_rss_kib;
+    outcome.peak_processes = ending.most_processes;
+    outcome.leftovers.clone_from(&ending.leftovers);
+    outcome.integrity.uncontained = ending.uncontained;
+    outcome.integrity.extend(doubts(performed));
+    if ending.oversize_lines > 0 {
+        outcome.limits_hit.push("line_kib".to_owned());
+    }
+    match ending.reason {
+        EndReason::OverBudget if outcome.budget.is_the_rest => {
+            outcome.limits_hit.push("max_cost_usd".to_owned());
+        }
+        EndReason::OverBudget => outcome.limits_hit.push("max_trial_cost_usd".to_owned()),
+        EndReason::OverDisk => outcome.limits_hit.push("workspace_mib".to_owned()),
+        _ => {}
+    }
+    for limit in &performed.limits_hit {
+        if outcome.limits_hit.iter().all(|known| known != limit) {
+            outcome.limits_hit.push((*limit).to_owned());
+        }
+    }
+    outcome.notes.extend_from_slice(&performed.notes);
+    outcome.notes.extend(notes_of_end(performed));
+}
+
+/// What of the end the agent itself could have brought about.
+fn doubts(performed: &Performed) -> Vec<Reason> {
+    let Performed {
+        ending,
+        end,
+        observed,
+        ..
+    } = performed;
+    let mut doubts = Vec::new();
+    if ending.was_held {
+        doubts.push(Reason::of(ReasonKind::AgentStopped));
+    }
+    if let Some(source) = observed.report.final_is_below {
+        doubts.push(Reason::about(ReasonKind::LastWordBelow, source.as_str()));
+    }
+    if end.infra == Infra::KilledByOther {
+        doubts.push(Reason::of(ReasonKind::AgentKilled));
+    }
+    if end.infra.is_by_provider() && observed.fault_beside_command {
+        doubts.push(Reason::of(ReasonKind::ProviderFaultBesideCommand));
+    }
+    match (ending.supervisor, end.infra) {
+        (Supervisor::Unharmed, _) => {}
+        // A person may have done it, too.
+        (Supervisor::Stopped, _) => doubts.push(Reason::of(ReasonKind::SupervisorStopped)),
+        (Supervisor::Killed, Infra::Oom) => doubts.push(Reason::of(ReasonKind::SupervisorKilled)),
+        (Supervisor::Killed, _) => doubts.push(Reason::of(ReasonKind::SupervisorTampered)),
+    }
+    doubts
+}
+
+fn notes_of_end(performed: &Performed) -> Vec<String> {
+    let ChildEnding {
+        spawn_error,
+        tee_error,
+        leak,
+        oversize_lines,
+        reason,
+        ..
+    } = &performed.ending;
+    let mut notes: Vec<String> = spawn_error.iter().cloned().collect();
+    if *leak {
+        let note = "leak=stdout: a process held the agent's output after it had exited";
+        notes.push(note.to_owned());
+    }
+    notes.extend(tee_error.clone());
+    if *oversize_lines > 0 {
+        notes.push(format!("oversize_lines={oversize_lines}"));
+    }
+    if *reason == EndReason::OverBudget {
+        let observed = &performed.observed;
+        let unpriced = observed.unpriced.as_deref().map(model_in_note);
+        notes.extend(unpriced.map(|model| format!(
+            "stopped, since a limit of cost cannot be kept: {model} has no known price; add it to `prices` of the config, or give the agent `pricing`"
+        )));
+        let guessed = observed.guessed.as_deref().map(model_in_note);
+        notes.extend(guessed.map(|model| format!(
+            "stopped by a guess of what it cost: {model} has no known price, so its tokens were counted at the dearest price of this trial's models; add it to `prices` of the config"
+        )));
+    }
+    notes
+}
+
+/// How a note names a model.
+fn model_in_note(model: &str) -> String {
+    if model.is_empty() {
+        "its model, which it does not name,".to_owned()
+    } else {
+        format!("the model {model}")
+    }
+}
+
+/// What the agent left, and which agent it was.
+fn add_work(outcome: &mut TrialOutcome, agent: &AgentFacts) {
+    outcome.notes.extend_from_slice(&agent.capture.notes);
+    if let Ok(captured) = &agent.capture.captured {
+        outcome.tree_sha256 = Some(captured.tree_sha256.clone());
+        outcome.integrity.extend(captured.oddities.iter().cloned());
+    }
+    let identity = &agent.identity;
+    outcome.attestation_sha256 = Some(identity.digest.clone());
+    for difference in &identity.differences {
+        let flags = &mut outcome.attestation_flags;
+        if flags.iter().all(|known| known != difference.flag) {
+            flags.push(difference.flag.to_owned());
+        }
+        let note = format!("not the agent that was asked for: {}", difference.text);
+        outcome.notes.push(note);
+    }
+    outcome.notes.extend_from_slice(&identity.notes);
+    outcome.notes.extend_from_slice(&identity.not_started);
+}
+
+/// Tokens, cost and counts.
+fn add_numbers(outcome: &mut TrialOutcome, trial: &TrialContext<'_>, agent: &AgentFacts) {
+    let observed = &agent.performed.observed;
+    let measured = &agent.measured;
+    if let Some(door) = &observed.door {
+        outcome.notes.extend(egress::refused(door));
+        outcome.door = Some(door.clone());
+    }
+    outcome.notes.extend_from_slice(&measured.notes);
+    outcome.integrity.extend(measured.reasons.iter().cloned());
+    if agent.capture.app == Some(AppLeft::Deleted) {
+        let reason = Reason::of(ReasonKind::SimulatorDeleted);
+        outcome.integrity.add(reason);
+    }
+    outcome.shim_log = Some(measured.shim_log);
+    outcome.stream = observed.report.clone();
+    outcome.cost = measured.cost.clone();
+    outcome.measures = measured.measures.clone();
+    outcome.notes.extend(notes_of_stream(&outcome.stream));
+    let end = agent.end();
+    outcome.termination = end.termination;
+    outcome.infra = end.infra;
+    if end.infra.is_by_provider() {
+        add_provider_fault(outcome, trial);
+    }
+    if is_refused_at_the_door(outcome) {
+        outcome.cost.billed_usd.get_or_insert(0.0);
+    }
+}
+
+fn notes_of_stream(stream: &StreamReport) -> Vec<String> {
+    let mut notes = Vec::new();
+    // A renamed event leaves its numbers unknown: the person should know why.
+    if stream.unknown_events * HARDLY_UNDERSTOOD > stream.events {
+        notes.push(format!(
+            "{} of {} events are of unknown kinds: is this version of the agent newer than its adapter?",
+            stream.unknown_events, stream.events
+        ));
+    }
+    if stream.broke_off {
+        let so = match stream.usage {
+            Some(_) => "or not all of it, so tokens and cost are a lower bound",
+            None => "so tokens and cost are not known",
+        };
+        notes.push(format!(
+            "an answer of the model broke off, as far as its client tells: what it took is in no figure, {so}"
+        ));
+    }
+    notes
+}
+
+/// What the provider said where it decided the trial, and when it will answer again.
+fn add_provider_fault(outcome: &mut TrialOutcome, trial: &TrialContext<'_>) {
+    let Some(fault) = &outcome.stream.provider_fault else {
+        return;
+    };
+    let context = trial.context;
+    let environments = [
+        &context.scenario(trial.planned).env,
+        &context.agent(trial.planned).env,
+        &context.suite.settings.env,
+    ];
+    let now = Zoned::now();
+    let now = match zone_of(environments.into_iter()) {
+        Some(zone) => now.with_time_zone(zone),
+        None => now,
+    };
+    let reset = fault.reset.as_ref();
+    let moment = reset.and_then(|reset| reset_moment(reset, &now));
+    outcome.retry_at = moment.map(|moment| moment.to_string());
+    // The first note is the one that a live view shows.
+    let note = format!("the provider: {}", fault.message);
+    outcome.notes.insert(0, note);
+}
+
+/// What the graders found, and the verdict on the trial.
+fn add_grading(outcome: &mut TrialOutcome, mut end: AgentEnd, grading: &Grading) {
+    end.infra = grading.fault.unwrap_or(end.infra);
+    outcome.infra = end.infra;
+    let graded = &grading.graded;
+    outcome.awaits_grading = grading.awaits.is_some();
+    let verdicts = match grading.awaits {
+        None => graded.verdicts.as_slice(),
+        Some(_) => &[],
+    };
+    outcome.failure_reason = failure_reason(&end, verdicts);
+    match &grading.awaits {
+        Some(Awaits::Person) => {
+            outcome.termination = Termination::Cancelled;
+            outcome.failure_reason = Some(Termination::Cancelled.as_str().to_owned());
+        }
+        Some(Awaits::AnotherMachine) => {
+            let why = graded.why().join("; ");
+            let note = format!(
+                "nothing is judged, since the machine had not what graders need ({why}): --resume grades what the agent left, without starting it again"
+            );
+            // The first note is the one that a live view shows.
+            outcome.notes.insert(0, note);
+        }
+        None => {
+            if end.infra == Infra::None && verdicts.iter().any(Verdict::is_of_simulator) {
+                outcome.infra = Infra::Simulator;
+            }
+            outcome.grade = grade_of(verdicts);
+            outcome.verdicts = verdicts.to_vec();
+            outcome.graded_in = graded.in_fresh_tree.then_some("fresh");
+            outcome.changes = graded.facts.clone();
+            outcome.suites = graded.suites;
+            outcome.layers.clone_from(&graded.layers);
+            outcome.notes.extend_from_slice(&graded.notes);
+            outcome.integrity.extend(graded.reasons.iter().cloned());
+            // Another trial might have gone on where the run's budget cut this one off.
+            if outcome.limits_hit.iter().any(|it| it == "max_cost_usd") {
+                outcome.failure_reason = Some(RUN_BUDGET.to_owned());
+            }
+        }
+    }
+    outcome.success = outcome.failure_reason.is_none();
+    outcome.notes.extend_from_slice(&grading.notes);
+}
+
+/// Why the trial ended early. What was known before stays.
+fn add_stop(outcome: &mut TrialOutcome, stop: &Stop) {
+    let reason = match stop.infra {
+        Infra::None => {
+            outcome.termination = Termination::Cancelled;
+            Termination::Cancelled.as_str()
+        }
+        Infra::Setup => "setup_failed",
+        Infra::HarnessBug => "harness_error",
+        other => other.as_str(),
+    };
+    outcome.infra = stop.infra;
+    outcome.success = false;
+    outcome.failure_reason = Some(reason.to_owned());
+    outcome.notes.push(stop.message.clone());
+}
+
+/// The outcome of a trial of which nothing is known yet.
+fn blank(context: &RunContext, planned: &PlannedTrial) -> TrialOutcome {
+    let task = context.task(planned);
+    let now = now();
+    TrialOutcome {
+        key: planned.key.clone(),
+        awaits_grading: false,
+        task_kind: task
+            .map_or("baseline", |task| task.kind.as_str())
+            .to_owned(),
+        agent_kind: context.agent(planned).kind.as_str().to_owned(),
+        ts_start: now.clone(),
+        ts_end: now,
+        termination: Termination::Crashed,
+        grade: Grade::NotGraded,
+        integrity: Integrity::default(),
+        infra: Infra::HarnessBug,
+        success: false,
+        failure_reason: Some("harness_error".to_owned()),
+        verdicts: Vec::new(),
+        exit_code: None,
+        wall_time: None,
+        paused: Duration::ZERO,
+        lingered: false,
+        leftovers: Vec::new(),
+        peak_memory_kib: None,
+        peak_processes: None,
+        host: HostLoad::default(),
+        stream: StreamReport::default(),
+        cost: Cost::default(),
+        measures: Measures::default(),
+        isolation: context.confinement.level,
+        workspace: context.suite.settings.workspace,
+        overhead: Duration::ZERO,
+        jobs: context.jobs,
+        limits_hit: Vec::new(),
+        attestation_sha256: None,
+        attestation_flags: Vec::new(),
+        budget: proctor_model::Allowance::default(),
+        retry_at: None,
+        graded_in: None,
+        changes: ChangeFacts::default(),
+        tree_sha256: None,
+        shim_log: None,
+        notes: Vec::new(),
+        network: context.network(planned),
+        door: None,
+        suites: None,
+        layers: None,
+        simulator_wait: Duration::ZERO,
+        xcodebuild_wait: Duration::ZERO,
+    }
+}

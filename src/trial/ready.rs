@@ -1,0 +1,128 @@
+//! What the agent is started with: its command line, its prompt, the shims before its tools.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use crate::trial::environment::program_path;
+use crate::trial::jail;
+use crate::trial::simulator::project_in_prompt;
+use crate::trial::stop::Stop;
+use crate::trial::trial_context::TrialContext;
+use proctor_agents::{
+    Invocation, InvocationContext, OperatorHome, compose_prompt, copy_settings, invocation_for,
+};
+use proctor_model::Isolation;
+use proctor_record::{set_apart, write_file};
+use proctor_shims::{LogWay, Overlay};
+use proctor_workspace::Workspace;
+
+/// What the agent is started with.
+pub(super) struct Ready {
+    pub(super) overlay: Overlay,
+    pub(super) path: OsString,
+    pub(super) prompt: String,
+    pub(super) invocation: Invocation,
+    /// What the shells of the agent need to keep the overlay in front.
+    pub(super) shell_env: Vec<(String, OsString)>,
+}
+
+impl Ready {
+    /// The files with credentials in the private folder; `None` where there may be more than we know of, since an agent with
+    /// a home of its own may have left credentials anywhere in it.
+    pub(super) fn known_secrets(&self) -> Option<&[PathBuf]> {
+        let invocation = &self.invocation;
+        let has_home = invocation.private_home.is_some() || invocation.agent_home.is_some();
+        (!has_home).then_some(&invocation.private_files)
+    }
+}
+
+/// Lays the overlay and works out how the agent is called.
+pub(super) fn ready(trial: &TrialContext<'_>, workspace: &Workspace) -> Result<Ready, Stop> {
+    let context = trial.context;
+    make_private(&trial.private)
+        .and_then(|()| fs::create_dir_all(trial.private.join("o")))
+        .map_err(Stop::doing("create the private folder"))?;
+    let overlay = Overlay::install(
+        &trial.private.join("s"),
+        &context.tools,
+        &trial.trial_dir.cmd_log(),
+        match context.confinement.level {
+            // A file that an agent can write to would be no jail's log.
+            Isolation::Jail => LogWay::Socket,
+            Isolation::None | Isolation::External => LogWay::SocketOrFile,
+        },
+    )
+    .map_err(Stop::doing("install the shims"))?;
+    overlay.hide(&context.redactor);
+    let path = overlay.path_with(&program_path(&context.base_env));
+    let scenario = context.scenario(trial.planned);
+    let task = trial.task();
+    let prompt = compose_prompt(task, scenario, &project_in_prompt(trial));
+    let operator = OperatorHome::from_env();
+    let go_between = jail::go_between(trial);
+    let asked = InvocationContext {
+        agent: context.agent(trial.planned),
+        scenario,
+        settings: &context.suite.settings,
+        mcp: &context.suite.mcp,
+        prompt: &prompt,
+        workdir: &workspace.project_dir,
+        out_json: &trial.out_json(),
+        private: &trial.private,
+        task: task.map(|task| &task.id),
+        baseline: trial.planned.key.baseline,
+        index: trial.planned.key.index,
+        path: &path,
+        home_is_own: jail::home_is_own(trial),
+        go_between: go_between.as_deref(),
+    };
+    let invocation = invocation_for(&asked, &operator);
+    let invocation = invocation.map_err(|error| Stop::spawn(error.to_string()))?;
+    if context.confinement.level == Isolation::Jail && invocation.private_home.is_none() {
+        let kind = context.agent(trial.planned).kind;
+        let home = jail::home_of_agent(trial);
+        copy_settings(kind, &home, &operator).map_err(|error| Stop::spawn(error.to_string()))?;
+    }
+    let shell_env = shell_env(trial, &overlay, invocation.private_home.as_deref());
+    let shell_env = shell_env.map_err(Stop::doing("write shell start-up files"))?;
+    // At once: a killed harness could not do it later.
+    let kept = context.redactor.redact(&prompt);
+    write_file(&trial.trial_dir.prompt(), kept.as_bytes())
+        .map_err(Stop::doing("write prompt.txt"))?;
+    Ok(Ready {
+        overlay,
+        path,
+        prompt,
+        invocation,
+        shell_env,
+    })
+}
+
+/// What leads login shells to the overlay: start-up files in the home that the agent sees, if that is the trial's; in the
+/// operator's home variables alone.
+fn shell_env(
+    trial: &TrialContext<'_>,
+    overlay: &Overlay,
+    private_home: Option<&Path>,
+) -> io::Result<Vec<(String, OsString)>> {
+    let in_jail = jail::stands_for_home(trial);
+    if let Some(home) = private_home.map(Path::to_owned).or(in_jail) {
+        fs::create_dir_all(&home)?;
+        return overlay.shell_startup(&home);
+    }
+    let folder = trial.private.join("shell");
+    fs::create_dir_all(&folder)?;
+    overlay.shell_variables(&folder)
+}
+
+/// Makes a trial's private folder, beside those of other trials but not close to them on the disk.
+fn make_private(folder: &Path) -> io::Result<()> {
+    if let Some(parent) = folder.parent()
+        && !parent.is_dir()
+    {
+        fs::create_dir_all(parent)?;
+        set_apart(parent);
+    }
+    fs::create_dir_all(folder)
+}

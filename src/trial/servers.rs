@@ -1,0 +1,109 @@
+//! MCP servers that the suite starts and stops beside an agent (`mcp.start_command`, `mcp.stop_command`).
+
+use std::time::Duration;
+
+use crate::trial::helper::{HelperRun, OUTPUT, helper, why};
+use crate::trial::ready::Ready;
+use crate::trial::stop::Stop;
+use crate::trial::trial_context::TrialContext;
+use crate::trial::variables::for_mcp;
+use proctor_supervise::{Cancel, ChildSpec, server_of};
+use proctor_workspace::Workspace;
+
+/// Starts what the scenario's agents need beside them, unless a person has stopped the run.
+pub(super) async fn start(
+    trial: &TrialContext<'_>,
+    workspace: &Workspace,
+    ready: &Ready,
+) -> Result<(), Stop> {
+    let problem = mcp_start(trial, workspace, ready).await;
+    let is_cancelled = trial.context.cancel.level() > 0;
+    if problem.is_none() && !is_cancelled {
+        return Ok(());
+    }
+    // Half a server may be there.
+    stop(trial, workspace, ready).await;
+    Err(match problem {
+        Some(problem) if trial.context.cancel.level() == 0 => {
+            Stop::setup(format!("mcp.start_command {problem}"))
+        }
+        _ => Stop::cancelled(),
+    })
+}
+
+/// Starts what `mcp.start_command` says; gives what went wrong, if anything. What it leaves running stays until
+/// [`stop`].
+async fn mcp_start(
+    trial: &TrialContext<'_>,
+    workspace: &Workspace,
+    ready: &Ready,
+) -> Option<String> {
+    let command = &trial.context.suite.mcp.start_command;
+    let mut spec = mcp_spec(trial, workspace, ready, command)?;
+    spec.limits.spare_leftovers = true;
+    mcp_command(&spec, &trial.context.cancel).await
+}
+
+/// Runs `mcp.stop_command`, and ends whatever of the server is left then. Also where a person asked to stop once: nothing else
+/// ends a server that has left its session.
+pub(super) async fn stop(
+    trial: &TrialContext<'_>,
+    workspace: &Workspace,
+    ready: &Ready,
+) -> Option<String> {
+    let mcp = &trial.context.suite.mcp;
+    // Without a stop command the server is ended by its mark, which any child of the same mark does at its end.
+    let nothing = ["true".to_owned()];
+    let command = if mcp.stop_command.is_empty() {
+        mcp_spec(trial, workspace, ready, &mcp.start_command)?;
+        &nothing[..]
+    } else {
+        &mcp.stop_command
+    };
+    let spec = mcp_spec(trial, workspace, ready, command)?;
+    let at_once = Cancel::new();
+    let mut stopping = std::pin::pin!(mcp_command(&spec, &at_once));
+    tokio::select! {
+        problem = &mut stopping => problem,
+        () = trial.context.cancel.reached(2) => {
+            at_once.request();
+            stopping.await
+        }
+    }
+}
+
+fn mcp_spec(
+    trial: &TrialContext<'_>,
+    workspace: &Workspace,
+    ready: &Ready,
+    command: &[String],
+) -> Option<ChildSpec> {
+    let applies = trial.context.suite.mcp.enabled
+        && trial.context.scenario(trial.planned).mcp_config.is_some();
+    if command.is_empty() || !applies {
+        return None;
+    }
+    let mut environment = for_mcp(trial, workspace, &ready.invocation.extra_args);
+    environment.insert("PATH".into(), ready.path.clone());
+    let run = HelperRun {
+        cwd: &workspace.project_dir,
+        environment,
+        limit: MCP_LIMIT,
+    };
+    let mut spec = helper(trial, command, run);
+    spec.marker = Some(server_of(&trial.marker));
+    Some(spec)
+}
+
+async fn mcp_command(spec: &ChildSpec, cancel: &Cancel) -> Option<String> {
+    let (ending, output) = proctor_supervise::capture(spec, OUTPUT, cancel).await;
+    if ending.succeeded() {
+        return None;
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let last = said.lines().last().unwrap_or_default();
+    Some(format!("{:?}: {} {last}", spec.argv, why(&ending)))
+}
+
+/// Limit of `mcp.start_command` and `mcp.stop_command`.
+const MCP_LIMIT: Duration = Duration::from_secs(120);

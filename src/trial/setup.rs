@@ -1,0 +1,124 @@
+//! What makes a checkout the tree that an agent or a grader finds: the scenario's files, and setup commands.
+
+use std::path::Path;
+use std::{fs, io};
+
+use crate::trial::helper::{HelperRun, OUTPUT, helper, why};
+use crate::trial::jail::{self, Role};
+use crate::trial::stop::Stop;
+use crate::trial::trial_context::TrialContext;
+use crate::trial::variables::for_harness;
+use proctor_graders::{ForbiddenBaseline, capture_baseline};
+use proctor_record::write_file;
+use proctor_supervise::{CapturedOutput, ChildEnding, EndReason};
+use proctor_workspace::Workspace;
+
+/// Copies the files of the scenario into the workspace.
+pub(super) fn lay_files(trial: &TrialContext<'_>, workspace: &Workspace) -> io::Result<()> {
+    for (from, to) in &trial.context.scenario(trial.planned).files {
+        lay(from, &workspace.project_dir.join(to))?;
+    }
+    Ok(())
+}
+
+fn lay(from: &Path, to: &Path) -> io::Result<()> {
+    if from.is_dir() {
+        fs::create_dir_all(to)?;
+        for entry in fs::read_dir(from)? {
+            let entry = entry?;
+            lay(&entry.path(), &to.join(entry.file_name()))?;
+        }
+        return Ok(());
+    }
+    if let Some(parent) = to.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    fs::copy(from, to).map(drop)
+}
+
+/// Runs the setup commands of the task; the first that fails ends the trial before any money is spent. What they print goes
+/// to `log_file`.
+pub(super) async fn set_up(
+    trial: &TrialContext<'_>,
+    workspace: &Workspace,
+    extra_args: &[String],
+    log_file: &Path,
+) -> Result<(), Stop> {
+    let Some(task) = trial.task() else {
+        return Ok(());
+    };
+    let mut log = String::new();
+    let mut failed = None;
+    for command in &task.setup_commands {
+        let environment = for_harness(trial, workspace, extra_args);
+        let limit = trial.context.suite.settings.setup_timeout;
+        let run = HelperRun {
+            cwd: &workspace.project_dir,
+            environment,
+            limit,
+        };
+        let mut spec = helper(trial, command, run);
+        spec.containment = jail::containment(trial, workspace, Role::Setup);
+        let (ending, output) =
+            proctor_supervise::capture(&spec, OUTPUT, &trial.context.cancel).await;
+        log.push_str(&logged(command, &ending, &output));
+        if ending.reason == EndReason::Cancelled {
+            return Err(Stop::cancelled());
+        }
+        if !ending.succeeded() {
+            failed = Some(format!("setup command {command:?}: {}", why(&ending)));
+            break;
+        }
+    }
+    if !log.is_empty() {
+        let log = trial.context.redactor.redact(&log);
+        write_file(log_file, log.as_bytes()).map_err(Stop::doing("write the log of setup"))?;
+    }
+    failed.map_or(Ok(()), |message| Err(Stop::setup(message)))
+}
+
+/// Refuses a workspace whose files of Git LFS are still pointers after setup, unless the project may do without.
+pub(super) fn has_its_files(trial: &TrialContext<'_>, workspace: &Workspace) -> Result<(), Stop> {
+    if trial.context.suite.project.allow_lfs_pointers {
+        return Ok(());
+    }
+    let pointers = workspace.lfs_pointers(&trial.context.source.lfs_pointers);
+    pointers.first().map_or(Ok(()), |first| {
+        Err(Stop::setup(format!(
+            "{} Git LFS file(s), the first {}, are pointers after setup: let setup_commands bring them, or set project.allow_lfs_pointers",
+            pointers.len(),
+            first.display()
+        )))
+    })
+}
+
+/// Takes the snapshot of forbidden files, after setup.
+pub(super) fn baseline(
+    trial: &TrialContext<'_>,
+    workspace: &Workspace,
+) -> Result<Option<ForbiddenBaseline>, Stop> {
+    let Some(task) = trial.task() else {
+        return Ok(None);
+    };
+    let subdir = &trial.context.source.subdir;
+    let baseline = capture_baseline(&task.graders, &workspace.root, subdir)
+        .map_err(Stop::doing("snapshot the forbidden files"))?;
+    if let Some(baseline) = &baseline {
+        let text = serde_json::to_vec_pretty(baseline)
+            .map_err(Stop::doing("write forbidden_baseline.json"))?;
+        write_file(&trial.trial_dir.forbidden_baseline(), &text)
+            .map_err(Stop::doing("write forbidden_baseline.json"))?;
+    }
+    Ok(baseline)
+}
+
+fn logged(command: &[String], ending: &ChildEnding, output: &CapturedOutput) -> String {
+    format!(
+        "$ {}\n{}{}[{}, {:.3} s]\n",
+        shell_words::join(command),
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr),
+        why(ending),
+        ending.wall.as_secs_f64()
+    )
+}

@@ -1,0 +1,98 @@
+//! The environments of a trial's children: what the operator lends, and the `EVAL_*` variables of the contract.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use crate::trial::environment::{Environment, put, put_all};
+use crate::trial::trial_context::TrialContext;
+use proctor_agents::{Invocation, lent_to};
+use proctor_config::MCP_TOOL_LOG;
+use proctor_model::Isolation;
+use proctor_workspace::Workspace;
+
+/// What setup commands and graders see.
+pub(super) fn for_harness(
+    trial: &TrialContext<'_>,
+    workspace: &Workspace,
+    extra_args: &[String],
+) -> Environment {
+    let mut all = shared(trial, workspace, extra_args);
+    let suite = &trial.context.suite.config_dir;
+    put(&mut all, "EVAL_SUITE_ROOT", suite);
+    all
+}
+
+/// What the agent sees: the same less the way to the reference solutions.
+pub(super) fn for_agent(
+    trial: &TrialContext<'_>,
+    workspace: &Workspace,
+    invocation: &Invocation,
+) -> Environment {
+    let context = trial.context;
+    let agent = context.agent(trial.planned);
+    let mut all = shared(trial, workspace, &invocation.extra_args);
+    all.extend(lent_to(agent.kind, &context.operator_env).cloned());
+    if context.suite.settings.agent_sees_suite_root {
+        put(&mut all, "EVAL_SUITE_ROOT", &context.suite.config_dir);
+    }
+    put(&mut all, "TERM", "dumb");
+    // The treatment has the last word: an agent's own setting must not void it without a sign.
+    put_all(&mut all, &agent.env);
+    put_all(&mut all, &context.scenario(trial.planned).env);
+    for (name, value) in &invocation.env {
+        put(&mut all, name, value);
+    }
+    put(&mut all, "PROCTOR_TRIAL", &trial.marker);
+    all
+}
+
+/// What `mcp.start_command` and `mcp.stop_command` see.
+pub(super) fn for_mcp(
+    trial: &TrialContext<'_>,
+    workspace: &Workspace,
+    extra_args: &[String],
+) -> Environment {
+    let mut all = shared(trial, workspace, extra_args);
+    put(&mut all, "EVAL_MCP_PROCESS", "1");
+    all
+}
+
+fn shared(trial: &TrialContext<'_>, workspace: &Workspace, extra_args: &[String]) -> Environment {
+    let context = trial.context;
+    let mut all = Environment::new();
+    for (name, value) in &context.base_env {
+        put(&mut all, name, value);
+    }
+    put_all(&mut all, &context.suite.settings.env);
+    let is_jailed = context.confinement.level == Isolation::Jail;
+    if is_jailed && all.contains_key(OsStr::new("TMPDIR")) {
+        put(&mut all, "TMPDIR", "/tmp");
+    }
+    let with_mcp = context.scenario(trial.planned).mcp_config.is_some();
+    if with_mcp {
+        put_all(&mut all, &context.suite.mcp.env);
+    }
+    let subdir = &context.source.subdir;
+    let subdir = if subdir.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        subdir
+    };
+    put(&mut all, "EVAL_RUN_ID", &trial.run_id);
+    put(&mut all, "EVAL_REPO_ROOT", &workspace.root);
+    put(&mut all, "EVAL_REPO_SUBDIR", subdir);
+    put(&mut all, "EVAL_REPO_WORKDIR", &workspace.project_dir);
+    let enabled = if with_mcp { "1" } else { "0" };
+    put(&mut all, "EVAL_MCP_ENABLED", enabled);
+    // The name is there in every trial of such a suite, so that agents of one arm see the same ones.
+    if context.apple.is_some() {
+        let held = trial.simulator.held();
+        let udid = held.map_or("", |lease| lease.device.udid.as_str());
+        put(&mut all, "EVAL_SIMULATOR_UDID", udid);
+    }
+    put(&mut all, MCP_TOOL_LOG, trial.mcp_server_log());
+    put(&mut all, "EVAL_CMD_LOG", trial.trial_dir.cmd_log());
+    let extra_args = shell_words::join(extra_args);
+    put(&mut all, "EVAL_AGENT_EXTRA_ARGS", extra_args);
+    all
+}
