@@ -24,9 +24,9 @@ impl Calls {
         }
     }
 
-    /// Whether a side of a call was reported.
-    pub(super) fn has(&self, id: &str, side: Side) -> bool {
-        self.seen.contains(id, side)
+    /// Whether a side of a call is reported for the first time.
+    pub(super) fn is_new(&mut self, id: &str, side: Side) -> bool {
+        self.seen.is_new(id, side)
     }
 }
 

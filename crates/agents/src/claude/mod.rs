@@ -12,7 +12,7 @@ use crate::claude::wire::{Final, Partial, RateLimit, System, Turn};
 use crate::fault::{self, fault, fault_in};
 use crate::reset::reset_at;
 use crate::stream::{Dialect, Sink};
-use crate::wire::{Head, ServerState, border, read, words};
+use crate::wire::{ServerState, border, read, type_of, words};
 use proctor_model::{
     EventKind, ModelTokens, ProviderFault, ProviderFaultKind, Reset, StreamReport, Usage,
 };
@@ -82,28 +82,19 @@ pub(super) struct ClaudeStream {
 
 impl Dialect for ClaudeStream {
     fn line(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), String> {
-        let head = match Head::at_once(text) {
-            Some(head) if matches!(head.kind.as_deref(), Some("assistant" | "user")) => head,
-            _ => read(text)?,
-        };
-        let kind = head.kind.as_deref().unwrap_or_default();
-        match kind {
-            "system" => self.system(
-                head.subtype.as_deref().unwrap_or_default(),
-                read(text)?,
-                sink,
-            ),
+        match &*type_of(text)? {
+            "system" => self.system(read(text)?, sink),
             "assistant" => self.assistant(read(text)?, sink),
             "user" => {
                 // A turn that cannot be read is something that came, too.
                 self.after_final = true;
-                self.user(read(text)?, sink);
+                self.turns.user(read(text)?, sink);
             }
             "result" => self.result(&read(text)?, sink)?,
             "stream_event" => self.partial(read(text)?, sink),
             "rate_limit_event" => self.rate_limit(read(text)?, sink),
             quiet if QUIET.contains(&quiet) => {}
-            _ => sink.unknown(kind),
+            other => sink.unknown(other),
         }
         Ok(())
     }
@@ -192,8 +183,8 @@ impl ClaudeStream {
         sink.fault(found);
     }
 
-    fn system(&mut self, subtype: &str, system: System, sink: &mut Sink<'_>) {
-        match subtype {
+    fn system(&mut self, system: System<'_>, sink: &mut Sink<'_>) {
+        match system.subtype.as_deref().unwrap_or_default() {
             "init" => self.init(system, sink),
             "api_retry" => {
                 let message = system.error.0.unwrap_or_default();
@@ -224,7 +215,7 @@ impl ClaudeStream {
         }
     }
 
-    fn init(&mut self, system: System, sink: &mut Sink<'_>) {
+    fn init(&mut self, system: System<'_>, sink: &mut Sink<'_>) {
         self.after_final = true;
         self.begun_anew = true;
         self.inits = self.inits.saturating_add(1);
@@ -244,24 +235,17 @@ impl ClaudeStream {
         });
     }
 
-    fn user(&mut self, turn: Turn<'_>, sink: &mut Sink<'_>) {
-        self.after_final = true;
-        self.turns.user(turn, sink);
-    }
-
     fn assistant(&mut self, mut turn: Turn<'_>, sink: &mut Sink<'_>) {
         self.after_final = true;
-        let (id, usage) = (turn.message.id.take(), turn.message.usage.0.take());
+        let (id, usage) = (turn.message.id.take(), turn.message.usage.take());
         let model = turn.message.model.clone();
-        if self.is_qwen && (id.is_none() || self.last_message.0 != id) {
-            self.last_message = (id.clone(), false);
+        if self.is_qwen && (id.is_none() || self.last_message.0.as_deref() != id.as_deref()) {
+            self.last_message = (id.as_deref().map(str::to_owned), false);
         }
-        if let Some(fault) = self.turns.assistant(turn, sink) {
-            self.client_fault = Some(fault);
-            return;
-        }
-        self.client_fault = None;
-        if let (Some(id), Some(usage)) = (id, usage) {
+        self.client_fault = self.turns.assistant(turn, sink);
+        if self.client_fault.is_none()
+            && let (Some(id), Some(usage)) = (id, usage)
+        {
             self.usage((&id, model.as_deref()), &usage, sink);
         }
     }
@@ -283,11 +267,11 @@ impl ClaudeStream {
     }
 
     /// A part of a message: the full event tells its content, so only its token counts are of interest.
-    fn partial(&mut self, partial: Partial, sink: &mut Sink<'_>) {
-        let Some(event) = partial.event.0 else { return };
-        let (id, model, usage) = match event.message.0 {
-            Some(message) => (message.id.0, message.model.0, message.usage.0),
-            None => (partial.api_message_id.0, None, event.usage.0),
+    fn partial(&mut self, partial: Partial<'_>, sink: &mut Sink<'_>) {
+        let Some(event) = partial.event else { return };
+        let (id, model, usage) = match event.message {
+            Some(message) => (message.id, message.model, message.usage),
+            None => (partial.api_message_id, None, event.usage),
         };
         if let (Some(id), Some(usage)) = (id, usage) {
             self.usage((&id, model.as_deref()), &usage, sink);

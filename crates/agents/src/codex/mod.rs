@@ -46,7 +46,7 @@ impl Dialect for CodexStream {
             "turn.started" => self.running = true,
             "item.started" | "item.updated" | "item.completed" => {
                 let item = line.item.ok_or("an item event without an item")?;
-                self.items.item(kind, item.get(), sink)?;
+                self.items.item(item, kind == "item.completed", sink);
             }
             "turn.completed" => {
                 self.usage(line.usage, sink)?;

@@ -16,7 +16,7 @@ use crate::gemini::wire::{
     ApiErrorBody, Failure, Init, Message, RunResult, ToolResultLine, ToolUse, read_stats,
 };
 use crate::stream::{Dialect, Sink};
-use crate::wire::{Head, WORDS_CAP, WithMessage, border, capped, command_in, read, words};
+use crate::wire::{WORDS_CAP, WithMessage, border, capped, command_in, read, type_of, words};
 use proctor_model::{
     EventKind, ModelTokens, ProviderFault, ProviderFaultKind, StreamReport, ToolCall, ToolResult,
 };
@@ -47,9 +47,8 @@ impl Dialect for GeminiStream {
     }
 
     fn line(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), String> {
-        let head: Head<'_> = read(text)?;
+        let kind = &*type_of(text)?;
         self.begun = true;
-        let kind = head.kind.as_deref().unwrap_or_default();
         if kind == "message" {
             return self.message(read(text)?, sink);
         }
