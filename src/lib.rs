@@ -27,7 +27,7 @@
 //! | crates | what lives there |
 //! |---|---|
 //! | `graders`, `report`, `trajectory` | judging what a trial left; summaries of a run; ATIF and OpenTelemetry |
-//! | `agents`, `workspace`, `shims`, `apple`, `judge`, `rehearsal` | one thing of the world each: agent CLIs, git, PATH shims, Xcode, judges of answers, a scripted model server |
+//! | `agents`, `cassette`, `workspace`, `shims`, `apple`, `judge`, `rehearsal` | one thing of the world each: agent CLIs, recorded trials, git, PATH shims, Xcode, judges of answers, a scripted model server |
 //! | `config`, `record`, `supervise`, `gate`, `metrics`, `retrieval` | what was asked; what is kept; how a child lives and ends; its network; facts to numbers |
 //! | `model`, `layers`, `stats`, `failpoints` | what happened, as nouns; what an answer must hold to; arithmetic; where tests kill the harness |
 //!
@@ -41,11 +41,9 @@
 //! Sets are closed enums, so the compiler names every place. The files, in order; `trial`, `runner`, `plan` and `cli` are here, all
 //! other folders are `crates/<name>/src`:
 //!
-//! - **an agent**: `config/agent_spec.rs` (`AgentKind`), `agents/<name>/` (its stream),
-//!   `agents/stream.rs`, `agents/mcp/` (its MCP dialect), `agents/home/` (its private home and login), `agents/commands.rs`
-//!   (default command, variables), `agents/invocation.rs`, `agents/web.rs` and `agents/hidden.rs` (tools that it must not have),
-//!   `agents/provider.rs` (hosts of its model and login), `trial/mcp_seen.rs` (what it takes of a server's tools), then recorded
-//!   streams in `tests/fixtures/streams` with their rows in `expected.tsv`.
+//! - **an agent**: `config/agent_spec.rs` (`AgentKind`), `agents/<name>/` (its stream, its profile), `agents/kinds.rs` and
+//!   `agents/stream.rs` (where both are looked up), `agents/mcp/` (its MCP servers), `agents/invocation.rs`, then recorded streams in
+//!   `tests/fixtures/streams` with their rows in `expected.tsv`.
 //! - **settings that interfere with an arm**: `agents/invocation.rs` and `agents/mcp/` (what the agent is given), `agents/asked.rs`
 //!   (what it is asked), `trial/asked.rs` (asking it).
 //! - **a grader**: `config/grader_spec.rs`, `config/graders.rs` (its keys, and reading them),

@@ -18,7 +18,7 @@ use crate::trial::steering::{
     digest, files, stamp,
 };
 use crate::trial::trial_context::TrialContext;
-use proctor_agents::{server_names, version};
+use proctor_agents::{VersionSurroundings, server_names, version};
 use proctor_config::AgentKind;
 use proctor_model::Isolation;
 use proctor_record::{Arms, Attestation, ProgramSeen, RunDir, text_digest};
@@ -172,12 +172,13 @@ async fn asked_version(frame: &TrialContext<'_>, seen: &Attestation) -> Option<S
     let program = Path::new(&first.path);
     // Without the shims: it is not the agent that calls here.
     let path = program_path(&frame.context.base_env);
-    let told = version(
-        program,
-        (&path, &frame.context.scratch),
-        (frame.context.confinement.level, &frame.context.cancel),
-    )
-    .await;
+    let surroundings = VersionSurroundings {
+        path: &path,
+        home: &frame.context.scratch,
+        isolation: frame.context.confinement.level,
+        cancel: &frame.context.cancel,
+    };
+    let told = version(program, surroundings).await;
     let mut state = frame.context.attested.lock();
     state.versions.insert(content, told.clone());
     told

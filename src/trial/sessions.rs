@@ -7,8 +7,7 @@ use crate::trial::listener::HeardAll;
 use crate::trial::preparation::Ready;
 use crate::trial::trial_context::TrialContext;
 use proctor_agents::{
-    SessionTokens, asked_model, session_tokens, settle_fault, settle_model, settle_usage,
-    usual_folder,
+    SessionTokens, asked_model, profile, session_tokens, settle_fault, settle_model, settle_usage,
 };
 use proctor_model::Isolation;
 
@@ -49,7 +48,9 @@ fn own_folder(frame: &TrialContext<'_>, ready: &Ready) -> Option<PathBuf> {
     if let Some(folder) = &ready.invocation.agent_home {
         return Some(folder.clone());
     }
-    let usual = usual_folder(frame.context.agent(frame.planned).kind)?;
+    let usual = profile(frame.context.agent(frame.planned).kind)
+        .own_folder?
+        .in_home;
     let jailed = frame.context.confinement.level == Isolation::Jail;
     jailed.then(|| jail::home_of_agent(frame).join(usual))
 }

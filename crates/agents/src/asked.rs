@@ -1,43 +1,11 @@
 //! What an agent is asked before it starts: which settings it goes by or which servers it reaches, where its kind can tell them.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
-
+use crate::answer::{Answer, Asked};
 use crate::codex::Configured;
 use crate::gemini::Listed;
-use crate::invocation::Invocation;
 use crate::opencode::InForce;
+use crate::start::Invocation;
 use proctor_config::{AgentKind, AgentSpec, ScenarioSpec};
-
-/// How an agent answered.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Answer {
-    /// Whether it came to its end with exit code 0, and all that it said was heard.
-    pub succeeded: bool,
-    /// How it ended, in words.
-    pub ended: String,
-    /// What it said.
-    pub stdout: Vec<u8>,
-    /// What it said besides.
-    pub stderr: Vec<u8>,
-}
-
-/// What follows from an answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Asked {
-    /// It is to be asked this, by this command line.
-    Further(Vec<OsString>),
-    /// The settings in force are those that the scenario asks for.
-    Fit,
-    /// It would start these servers, which the scenario does not name. They are to be switched off ([`crate::without_servers`]), and asked anew.
-    Foreign(BTreeSet<String>),
-    /// Its servers are in this state, by name: `connected` or another one.
-    Servers(BTreeMap<String, String>),
-    /// It did not tell its settings or servers, for this reason.
-    Untold(String),
-    /// With settings like these it would measure something else: what is in the way, and what to do.
-    Refused(String),
-}
 
 /// What is asked of an agent, one command line after the other.
 #[derive(Debug)]

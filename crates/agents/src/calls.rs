@@ -1,6 +1,6 @@
 //! Calls of tools that begin and end once each, however often a stream tells them.
 
-use crate::stream::Sink;
+use crate::dialect::Sink;
 use proctor_model::{EventKind, SeenIds, Side, ToolCall, ToolResult};
 
 /// Which calls began and which ended.

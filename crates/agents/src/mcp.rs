@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::InvocationError;
+use crate::error::InvocationError;
 
 mod codex;
 mod dialects;

@@ -1,17 +1,19 @@
 //! What Claude Code prints with `--output-format stream-json --verbose`: one JSON object a line, a result at the end.
 
 mod counts;
+pub(super) mod profile;
+pub(super) mod qwen_profile;
 mod turn;
 mod usage;
 mod wire;
 
 pub(super) use crate::claude::counts::ClaudeUsage;
 use crate::claude::turn::Turns;
-use crate::claude::usage::{Running, Told, settle};
+use crate::claude::usage::{FinalFigures, Running, settle};
 use crate::claude::wire::{Final, Partial, RateLimit, System, Turn};
+use crate::dialect::{Dialect, Sink};
 use crate::fault::{self, fault, fault_in};
 use crate::reset::reset_at;
-use crate::stream::{Dialect, Sink};
 use crate::wire::{ServerState, border, read, type_of, words};
 use proctor_model::{
     EventKind, ModelTokens, ProviderFault, ProviderFaultKind, Reset, StreamReport, Usage,
@@ -65,7 +67,7 @@ pub(super) struct ClaudeStream {
     is_qwen: bool,
     turns: Turns,
     running: Running,
-    told: Option<Told>,
+    told: Option<FinalFigures>,
     inits: u32,
     client_fault: Option<ProviderFault>,
     /// When the account's limit ends, as its last refusal told.
@@ -169,11 +171,11 @@ impl ClaudeStream {
     /// Tells a request that failed and is tried again. Without a status it was answered by nobody, or the answer broke off:
     /// which of both is not told.
     fn retried(&mut self, status: Option<u16>, message: &str, sink: &mut Sink<'_>) {
-        let found = fault(&fault::Told {
+        let found = fault(&fault::ClientFailure {
             status,
             code: Some(message),
             message,
-            ..fault::Told::default()
+            ..fault::ClientFailure::default()
         });
         let is_of_line = matches!(
             found.kind,
@@ -196,10 +198,10 @@ impl ClaudeStream {
                 let waits = system.data.0.is_some_and(|data| data.delay_ms.0.is_some());
                 let code = if waits { "rate_limit" } else { "server_error" };
                 self.report.broke_off |= !waits;
-                sink.fault(fault(&fault::Told {
+                sink.fault(fault(&fault::ClientFailure {
                     code: Some(code),
                     message: "a request failed and is tried again",
-                    ..fault::Told::default()
+                    ..fault::ClientFailure::default()
                 }));
             }
             "permission_denied" => {
@@ -281,7 +283,7 @@ impl ClaudeStream {
     /// The final event. The last one counts: a sub-agent in the background makes two, and the last tells all.
     fn result(&mut self, last: &Final<'_>, sink: &mut Sink<'_>) -> Result<(), String> {
         let results = self.report.finals.saturating_add(1);
-        let told = Told::read(last, &self.running, results, self.is_qwen)?;
+        let told = FinalFigures::read(last, &self.running, results, self.is_qwen)?;
         let subtype = last.subtype.as_deref().unwrap_or_default();
         let failed = self.qwen_failed(last, &told);
         let is_error = last.is_error.unwrap_or(subtype != "success") || failed;
@@ -323,7 +325,7 @@ impl ClaudeStream {
 
     /// Whether Qwen Code failed without a word of it but in its answer, as 0.15 does: no token was used for it, so the
     /// answer is the client's own. Where no message was told, the whole session used none.
-    fn qwen_failed(&self, last: &Final<'_>, told: &Told) -> bool {
+    fn qwen_failed(&self, last: &Final<'_>, told: &FinalFigures) -> bool {
         let answer = last.result.as_deref().unwrap_or_default();
         let by_model = match &self.turns.answer {
             Some(said) => said.starts_with(QWEN_FAILURE) && self.last_message.1,
@@ -363,7 +365,7 @@ impl ClaudeStream {
         self.report.broke_off |= cut_off || message.starts_with("API Error: terminated");
         let code = refused.then_some("refusal");
         let code = code.or(last.api_error_type.0.as_deref());
-        let mut found = fault(&fault::Told {
+        let mut found = fault(&fault::ClientFailure {
             status: last.api_error_status.0,
             code: code.or(cut_off.then_some("server_error")),
             message: &message,
@@ -388,11 +390,11 @@ impl ClaudeStream {
         };
         if info.status.0.as_deref() == Some("rejected") {
             self.limit_ends = info.resets_at.0.map(reset_at);
-            sink.fault(fault(&fault::Told {
+            sink.fault(fault(&fault::ClientFailure {
                 code: Some("rate_limit"),
                 message: "the account's limit is reached",
                 reset: self.limit_ends.clone(),
-                ..fault::Told::default()
+                ..fault::ClientFailure::default()
             }));
         }
     }

@@ -5,8 +5,8 @@ use serde_json::value::RawValue;
 use crate::by_model::MODELS_CAP;
 use crate::calls::{Calls, mcp_parts};
 use crate::claude::wire::{Block, Content, Turn};
-use crate::fault::{Told, fault, speaks_of_failure};
-use crate::stream::Sink;
+use crate::dialect::Sink;
+use crate::fault::{ClientFailure, fault, speaks_of_failure};
 use crate::wire::{LIST_CAP, TEXT_CAP, WORDS_CAP, border, capped, command_in, cut, read, words};
 use proctor_model::{Cut, EventKind, ProviderFault, ToolCall, ToolResult};
 
@@ -200,7 +200,7 @@ fn client_message(turn: &Turn<'_>, sink: &mut Sink<'_>) -> Option<ProviderFault>
     }
     let refused = turn.refused_message_id.0.as_ref().map(|_| "refusal");
     let code = turn.error.0.as_deref().filter(|code| *code != "unknown");
-    let found = fault(&Told {
+    let found = fault(&ClientFailure {
         status: turn.api_error_status.0,
         code: refused.or(code).or(turn.api_error_type.0.as_deref()),
         message: &text,

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::calls::Calls;
 use crate::codex::calls::{begin, end, failed, is_call};
 use crate::codex::wire::Item;
-use crate::stream::Sink;
+use crate::dialect::Sink;
 use crate::wire::{LIST_CAP, TEXT_CAP, WORDS_CAP, cut};
 use proctor_model::{Cut, EventKind, Side};
 

@@ -3,6 +3,7 @@
 mod calls;
 mod configured;
 mod items;
+pub(super) mod profile;
 mod stderr;
 mod wire;
 
@@ -13,8 +14,8 @@ use crate::codex::items::Items;
 use crate::codex::stderr::StderrReader;
 pub(super) use crate::codex::wire::CodexUsage;
 use crate::codex::wire::Line;
-use crate::fault::{Told, fault};
-use crate::stream::{Dialect, Sink};
+use crate::dialect::{Dialect, Sink};
+use crate::fault::{ClientFailure, fault};
 use crate::wire::{api_word, capped, read};
 use proctor_model::{EventKind, ProviderFault, ProviderFaultKind, StreamReport, Usage};
 
@@ -145,11 +146,11 @@ impl CodexStream {
         // Most are plain words.
         let may_be_json = message.trim_start().starts_with(['{', '[']);
         let code = may_be_json.then(|| api_word(message)).flatten();
-        let found = fault(&Told {
+        let found = fault(&ClientFailure {
             code: code.as_deref(),
             message,
             fatal,
-            ..Told::default()
+            ..ClientFailure::default()
         });
         self.report.broke_off |= broke_off(&found);
         sink.fault(found);

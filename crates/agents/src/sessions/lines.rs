@@ -11,7 +11,7 @@ use crate::codex::CodexUsage;
 use crate::copilot::ModelUse;
 use crate::sessions::SessionTokens;
 use crate::sessions::calls::Calls;
-use crate::sessions::qwen_told::{LastRequest, QwenTold};
+use crate::sessions::qwen_events::{ClientEvents, LastRequest};
 use crate::wire::{Count, Loose, model_name, usage_with_cache_inside};
 use proctor_config::AgentKind;
 use proctor_model::{CacheWrites, Usage};
@@ -344,7 +344,7 @@ struct QwenLine {
     #[serde(rename = "isSidechain")]
     is_sidechain: Option<bool>,
     #[serde(rename = "systemPayload")]
-    told: Loose<QwenTold>,
+    told: Loose<ClientEvents>,
     message: Loose<QwenMessage>,
     #[serde(rename = "usageMetadata")]
     usage_metadata: Loose<QwenTokens>,

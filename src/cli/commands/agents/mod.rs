@@ -14,7 +14,9 @@ use crate::cli::args::{AgentsArgs, AgentsCommand};
 use crate::cli::columns::columns;
 use crate::cli::failure::{Failure, Outcome};
 use crate::cli::out::{Colour, Out};
-use proctor_agents::{Login, OperatorHome, default_command, find_on_path, login, version};
+use proctor_agents::{
+    Login, OperatorHome, VersionSurroundings, find_on_path, login, profile, version,
+};
 use proctor_config::AgentKind;
 use proctor_supervise::{self, Cancel};
 
@@ -59,18 +61,19 @@ async fn all(path: &OsStr, scratch: &Path) -> Vec<Found> {
         let found = find_on_path(kind, path);
         let version = match &found {
             Some(program) => {
-                version(
-                    program,
-                    (path, scratch),
-                    (proctor_supervise::probe().level, &Cancel::new()),
-                )
-                .await
+                let surroundings = VersionSurroundings {
+                    path,
+                    home: scratch,
+                    isolation: proctor_supervise::probe().level,
+                    cancel: &Cancel::new(),
+                };
+                version(program, surroundings).await
             }
             None => None,
         };
         all.push(Found {
             kind,
-            program: default_command(kind).first().copied(),
+            program: profile(kind).command.first().copied(),
             path: found,
             version,
             login: login(kind, &operator, is_set),

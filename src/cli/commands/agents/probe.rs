@@ -11,7 +11,7 @@ use crate::cli::args::ProbeArgs;
 use crate::cli::commands::model_server::leave_network;
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::{Colour, Out};
-use proctor_agents::{SCRIPTED_KEY, default_command, find_on_path, version};
+use proctor_agents::{SCRIPTED_KEY, VersionSurroundings, find_on_path, profile, version};
 use proctor_config::AgentKind;
 use proctor_record::JOURNAL;
 use proctor_rehearsal::{KeptRequest, NameServer, Question, Script, Server, ServerOptions};
@@ -66,7 +66,7 @@ pub(super) fn run(args: &ProbeArgs) -> Outcome<ExitCode> {
 }
 
 fn kind(word: &str) -> Outcome<AgentKind> {
-    let probed = |kind: &AgentKind| !default_command(*kind).is_empty();
+    let probed = |kind: &AgentKind| !profile(*kind).command.is_empty();
     let known = AgentKind::ALL.into_iter().filter(probed);
     let found = known.clone().find(|kind| kind.as_str() == word);
     found.ok_or_else(|| {
@@ -87,7 +87,7 @@ fn program(kind: AgentKind, given: Option<&Path>) -> Outcome<PathBuf> {
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
     find_on_path(kind, &path).ok_or_else(|| {
-        let name = default_command(kind).first().copied().unwrap_or_default();
+        let name = profile(kind).command.first().copied().unwrap_or_default();
         Failure::new(Kind::Infrastructure, format!("{name} is not on PATH"))
             .hint("install it, or name it with --program")
     })
@@ -109,12 +109,13 @@ async fn probe(
         Err(failure) => Err(failure.message().to_owned()),
     };
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let version = version(
-        program,
-        (&path, &stage.path("home")),
-        (proctor_supervise::probe().level, &Cancel::new()),
-    )
-    .await;
+    let surroundings = VersionSurroundings {
+        path: &path,
+        home: &stage.path("home"),
+        isolation: proctor_supervise::probe().level,
+        cancel: &Cancel::new(),
+    };
+    let version = version(program, surroundings).await;
     stage.suite(kind, program, &server.url())?;
     let before = strayed();
     let said = stage.run().await?;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::cli::failure::{Failure, Outcome};
-use proctor_agents::{default_command, led};
+use proctor_agents::{led, profile};
 use proctor_config::AgentKind;
 use proctor_record::JOURNAL;
 use proctor_supervise::{Cancel, ChildSpec, capture};
@@ -117,7 +117,8 @@ impl Stage {
     /// Writes the suite of one agent, led to the model server at `url`.
     pub(super) fn suite(&self, kind: AgentKind, program: &Path, url: &str) -> Outcome {
         let led = led(kind, url);
-        let command = default_command(kind)
+        let command = profile(kind)
+            .command
             .iter()
             .enumerate()
             .map(|(index, word)| match index {
