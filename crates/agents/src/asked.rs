@@ -9,11 +9,11 @@ use proctor_config::{AgentKind, AgentSpec, ScenarioSpec};
 
 /// What is asked of an agent, one command line after the other.
 #[derive(Debug)]
-pub struct Question(By);
+pub struct Question(Kind);
 
 /// Whose question it is.
 #[derive(Debug)]
-enum By {
+enum Kind {
     Opencode(InForce),
     Gemini(Listed),
     Codex(Configured),
@@ -24,18 +24,18 @@ impl Question {
     #[must_use]
     pub fn first(&self) -> Asked {
         match &self.0 {
-            By::Opencode(question) => question.first(),
-            By::Gemini(question) => question.first(),
-            By::Codex(question) => question.first(),
+            Kind::Opencode(question) => question.first(),
+            Kind::Gemini(question) => question.first(),
+            Kind::Codex(question) => question.first(),
         }
     }
 
     /// What follows from the answer to that which was asked last.
     pub fn heard(&mut self, answer: &Answer) -> Asked {
         match &mut self.0 {
-            By::Opencode(question) => question.heard(answer),
-            By::Gemini(question) => question.heard(answer),
-            By::Codex(question) => question.heard(answer),
+            Kind::Opencode(question) => question.heard(answer),
+            Kind::Gemini(question) => question.heard(answer),
+            Kind::Codex(question) => question.heard(answer),
         }
     }
 }
@@ -51,9 +51,9 @@ pub fn settings_question(
     let takes_servers = agent.command.iter().any(|word| word == "{EXTRA_ARGS}");
     let by = match agent.kind {
         _ if !takes_servers => None,
-        AgentKind::Opencode => Some(By::Opencode(InForce::of(invocation))),
-        AgentKind::Gemini => Listed::of(scenario, invocation).map(By::Gemini),
-        AgentKind::Codex => Configured::of(scenario, invocation).map(By::Codex),
+        AgentKind::Opencode => Some(Kind::Opencode(InForce::of(invocation))),
+        AgentKind::Gemini => Listed::of(scenario, invocation).map(Kind::Gemini),
+        AgentKind::Codex => Configured::of(scenario, invocation).map(Kind::Codex),
         _ => None,
     };
     by.map(Question)

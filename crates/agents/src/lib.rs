@@ -38,6 +38,7 @@ mod reset;
 mod sessions;
 mod start;
 mod stream;
+mod token_counts;
 mod toml;
 mod transcript;
 mod web;
@@ -55,14 +56,14 @@ pub use home::{Login, OperatorHome, copy_settings, git_texts, login, login_texts
 pub use invocation::{invocation, invocation_for};
 pub use kinds::profile;
 pub use mcp::{
-    McpCommand, Met, ServerNoted, ServerNotes, ToolList, mcp_commands, server_names,
+    McpCommand, ServerNoted, ServerNotes, ServerStage, ToolList, mcp_commands, server_names,
     server_programs, server_variables, servers_noted,
 };
 pub use opencode::without_servers;
 pub use profile::{OwnFolder, Profile};
 pub use prompt::compose_prompt;
 pub use provider::hosts_of;
-pub use redirect::{Led, SCRIPTED_KEY, led};
+pub use redirect::{Redirect, SCRIPTED_KEY, redirect};
 pub use reset::{reset_moment, zone_of};
 pub use sessions::{SessionTokens, session_tokens, settle_fault, settle_usage};
 pub use start::{Invocation, InvocationContext};

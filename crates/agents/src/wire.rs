@@ -8,7 +8,7 @@ use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use proctor_model::{McpServerSeen, Usage};
+use proctor_model::McpServerSeen;
 
 /// Outputs of tools, and whatever is not judged, are kept up to this many bytes.
 pub(super) const TEXT_CAP: usize = 64 * 1024;
@@ -154,27 +154,6 @@ impl<'de> Visitor<'de> for CountVisitor {
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Count, A::Error> {
         IgnoredAny.visit_map(map).map(|_| Count::Unreadable)
     }
-}
-
-/// Tokens of which `input` includes what was read from and written to a cache, each counted once; `None` where a count is
-/// unreadable or the main ones are missing.
-pub(super) fn usage_with_cache_inside(
-    input: Count,
-    output: Count,
-    cached_read: Count,
-    cache_write: Count,
-) -> Option<Usage> {
-    if input == Count::Absent && output == Count::Absent {
-        return None;
-    }
-    let (cached_read, cache_write) = (cached_read.value()?, cache_write.value()?);
-    let uncached = input.value()?.saturating_sub(cached_read);
-    Some(Usage {
-        uncached_input: uncached.saturating_sub(cache_write),
-        cached_read,
-        cache_write,
-        output: output.value()?,
-    })
 }
 
 /// The first elements of a list, at most [`LIST_CAP`], so that a hostile one costs no memory; `null` is empty.

@@ -14,7 +14,7 @@ use crate::claude::wire::{Final, Partial, RateLimit, System, Turn};
 use crate::dialect::{Dialect, Sink};
 use crate::fault::{self, fault, fault_in};
 use crate::reset::reset_at;
-use crate::wire::{ServerState, border, read, type_of, words};
+use crate::wire::{Head, ServerState, border, read, type_of, words};
 use proctor_model::{
     EventKind, ModelTokens, ProviderFault, ProviderFaultKind, Reset, StreamReport, Usage,
 };
@@ -95,8 +95,12 @@ impl Dialect for ClaudeStream {
             "result" => self.result(&read(text)?, sink)?,
             "stream_event" => self.partial(read(text)?, sink),
             "rate_limit_event" => self.rate_limit(read(text)?, sink),
-            quiet if QUIET.contains(&quiet) => {}
-            other => sink.unknown(other),
+            other => {
+                read::<Head<'_>>(text)?;
+                if !QUIET.contains(&other) {
+                    sink.unknown(other);
+                }
+            }
         }
         Ok(())
     }

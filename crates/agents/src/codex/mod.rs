@@ -12,10 +12,10 @@ use serde_json::value::RawValue;
 pub(super) use crate::codex::configured::Configured;
 use crate::codex::items::Items;
 use crate::codex::stderr::StderrReader;
-pub(super) use crate::codex::wire::CodexUsage;
 use crate::codex::wire::Line;
 use crate::dialect::{Dialect, Sink};
 use crate::fault::{ClientFailure, fault};
+use crate::token_counts::TokenCounts;
 use crate::wire::{api_word, capped, read};
 use proctor_model::{EventKind, ProviderFault, ProviderFaultKind, StreamReport, Usage};
 
@@ -126,7 +126,7 @@ impl CodexStream {
     /// (codex prints the thread's `total_token_usage`), so the last one of a thread counts and threads are added.
     fn usage(&mut self, raw: Option<&RawValue>, sink: &mut Sink<'_>) -> Result<(), String> {
         let Some(raw) = raw else { return Ok(()) };
-        let told: CodexUsage = read(raw.get())?;
+        let told: TokenCounts = read(raw.get())?;
         self.report.provider_usage = Some(capped(raw.get()));
         let Some(usage) = told.unified() else {
             self.unreadable = true;

@@ -6,8 +6,7 @@ use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
-use crate::wire::{Count, Few, Loose, Text, usage_with_cache_inside};
-use proctor_model::Usage;
+use crate::wire::{Few, Loose, Text};
 
 /// A line.
 #[derive(Debug, Default, Deserialize)]
@@ -29,76 +28,6 @@ pub(super) struct Line<'a> {
 #[serde(default)]
 pub(super) struct Message {
     pub(super) message: String,
-}
-
-/// Tokens: cached and cache-write ones are part of `input_tokens`, reasoning is part of `output_tokens`. The two APIs
-/// behind it have other names for the same, which a version may pass on.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct CodexUsage {
-    input_tokens: Count,
-    prompt_tokens: Count,
-    cached_input_tokens: Count,
-    cache_write_input_tokens: Count,
-    input_tokens_details: Loose<InputDetails>,
-    prompt_tokens_details: Loose<InputDetails>,
-    output_tokens: Count,
-    completion_tokens: Count,
-}
-
-/// `input_tokens_details`, `prompt_tokens_details`
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct InputDetails {
-    cached_tokens: Count,
-    cache_write_tokens: Count,
-}
-
-impl CodexUsage {
-    /// Each token counted once; `None` where a count is unreadable or the main ones are missing.
-    pub(crate) fn unified(&self) -> Option<Usage> {
-        usage_with_cache_inside(
-            self.input(),
-            self.output_tokens.or(self.completion_tokens),
-            self.cached_read(),
-            self.cache_write(),
-        )
-    }
-
-    fn input(&self) -> Count {
-        self.input_tokens.or(self.prompt_tokens)
-    }
-
-    fn cached_read(&self) -> Count {
-        self.details()
-            .fold(self.cached_input_tokens, |known, details| {
-                known.or(details.cached_tokens)
-            })
-    }
-
-    fn cache_write(&self) -> Count {
-        self.details()
-            .fold(self.cache_write_input_tokens, |known, details| {
-                known.or(details.cache_write_tokens)
-            })
-    }
-
-    fn details(&self) -> impl Iterator<Item = &InputDetails> {
-        let all = [&self.input_tokens_details, &self.prompt_tokens_details];
-        all.into_iter().filter_map(|details| details.0.as_ref())
-    }
-
-    /// Whether the parts are more than the whole, which no honest count is.
-    pub(super) fn contradicts_itself(&self) -> bool {
-        let parts = self
-            .cached_read()
-            .value()
-            .zip(self.cache_write().value())
-            .map(|(read, write)| read.saturating_add(write));
-        parts
-            .zip(self.input().value())
-            .is_some_and(|(parts, input)| parts > input)
-    }
 }
 
 /// An item: what those of all types hold.

@@ -6,7 +6,6 @@ mod wire;
 use serde_json::value::RawValue;
 
 use crate::calls::{Calls, mcp_name};
-pub(super) use crate::copilot::wire::ModelUse;
 use crate::copilot::wire::{
     CallFailure, Completed, Line, Metrics, Said, ServersLoaded, SessionError, Started, UsageFile,
     WithModel,

@@ -17,7 +17,7 @@ use crate::fault::{ClientFailure, fault, fault_in, speaks_of_failure, tells_no_l
 use crate::gemini::wire::{
     ApiErrorBody, Failure, Init, Message, RunResult, ToolResultLine, ToolUse, read_stats,
 };
-use crate::wire::{WORDS_CAP, WithMessage, border, capped, command_in, read, type_of, words};
+use crate::wire::{Head, WORDS_CAP, WithMessage, border, capped, command_in, read, words};
 use proctor_model::{
     EventKind, ModelTokens, ProviderFault, ProviderFaultKind, StreamReport, ToolCall, ToolResult,
 };
@@ -48,7 +48,8 @@ impl Dialect for GeminiStream {
     }
 
     fn line(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), String> {
-        let kind = &*type_of(text)?;
+        let head: Head<'_> = read(text)?;
+        let kind = head.kind.as_deref().unwrap_or_default();
         self.begun = true;
         if kind == "message" {
             return self.message(read(text)?, sink);
@@ -192,7 +193,7 @@ impl GeminiStream {
         let ok = last.status.as_deref() == Some("success");
         if let Some((counts, models)) = counts {
             let report = &mut self.report;
-            report.usage = counts.unified();
+            report.usage = counts.with_thoughts();
             report.by_model = models.apart();
             report.provider_usage = last.stats.map(|stats| capped(stats.get()));
             sink.usage(

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::cli::failure::{Failure, Outcome};
-use proctor_agents::{led, profile};
+use proctor_agents::{profile, redirect};
 use proctor_config::AgentKind;
 use proctor_record::JOURNAL;
 use proctor_supervise::{Cancel, ChildSpec, capture};
@@ -114,9 +114,9 @@ impl Stage {
             .map_err(|error| failed(&error))
     }
 
-    /// Writes the suite of one agent, led to the model server at `url`.
+    /// Writes the suite of one agent, redirected to the model server at `url`.
     pub(super) fn suite(&self, kind: AgentKind, program: &Path, url: &str) -> Outcome {
-        let led = led(kind, url);
+        let redirect = redirect(kind, url);
         let command = profile(kind)
             .command
             .iter()
@@ -125,12 +125,12 @@ impl Stage {
                 0 => json!(program),
                 _ => json!(word),
             });
-        let env: serde_json::Map<String, Value> = led
+        let env: serde_json::Map<String, Value> = redirect
             .env
             .iter()
             .map(|(name, value)| ((*name).to_owned(), json!(value)))
             .collect();
-        let arguments = json!({kind.as_str(): led.arguments});
+        let arguments = json!({kind.as_str(): redirect.arguments});
         let config = json!({
             "suite": {
                 "output_root": self.path("runs"), "scenarios": ["without", "with"], "timeout_sec": 100, "use_ccusage_for_codex": false,
