@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
+use std::ops::Range;
 
 use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -269,47 +270,43 @@ pub(super) fn check(text: &str) -> Result<(), String> {
 fn may_hide_something(bytes: &[u8]) -> bool {
     /// No number of fewer digits is beyond all bounds without an exponent.
     const DIGITS: usize = 128;
-    let places = bytes.len().saturating_sub(4);
-    let [one, two, three, four, five] =
-        [0, 1, 2, 3, 4].map(|skipped| bytes.get(skipped..skipped + places).unwrap_or_default());
-    // Without a branch many bytes are looked at in one step.
-    let mut found = 0;
-    for ((((one, two), three), four), five) in one.iter().zip(two).zip(three).zip(four).zip(five) {
-        found |= looks_odd([*one, *two, *three, *four, *five]);
-    }
-    (found != 0 && has_odd(bytes))
+    /// Bytes that are looked at in a few steps, as long as there is no branch.
+    const BLOCK: usize = 64;
+    let is = |byte: u8, other: u8| u8::from(byte == other);
+    let begins_odd = |one: u8, two: u8| {
+        let digit = u8::from(one.wrapping_sub(b'0') < 10) | is(one, b'.');
+        (digit & is(two | 0x20, b'e')) | (is(one, b'\\') & is(two, b'u'))
+    };
+    let next = bytes.get(1..).unwrap_or_default();
+    let mut blocks = bytes.chunks(BLOCK).zip(next.chunks(BLOCK)).enumerate();
+    let is_odd = |(place, (ones, twos)): (usize, (&[u8], &[u8]))| {
+        let pairs = ones.iter().zip(twos);
+        let found = pairs.fold(0, |found, (one, two)| found | begins_odd(*one, *two));
+        found != 0 && has_odd(bytes, place * BLOCK..(place + 1) * BLOCK)
+    };
+    blocks.any(is_odd)
         || (bytes.chunks_exact(DIGITS)).any(|piece| piece.iter().all(u8::is_ascii_digit))
 }
 
-/// 1 where bytes may be of a number with an exponent of three digits, or begin half of a surrogate pair.
-fn looks_odd([one, two, three, four, five]: [u8; 5]) -> u8 {
-    let is = |byte: u8, other: u8| u8::from(byte == other);
-    let digit = |byte: u8| u8::from(byte.wrapping_sub(b'0') < 10);
-    let number = (digit(one) | is(one, b'.')) & is(two | 0x20, b'e');
-    let exponent = (digit(three) | is(three, b'+')) & digit(four) & digit(five);
-    let surrogate = is(one, b'\\') & is(two, b'u') & is(three | 0x20, b'd');
-    (number & exponent) | surrogate
-}
-
-/// The same byte by byte, but not where what looks like a number is of a word.
-fn has_odd(bytes: &[u8]) -> bool {
-    bytes
+/// Whether half of a surrogate pair begins here, or an exponent of three digits, where it is not of a word.
+fn has_odd(bytes: &[u8], places: Range<usize>) -> bool {
+    let mut windows = bytes
         .windows(5)
         .enumerate()
-        .any(|(at, window)| match window {
-            [b'\\', b'u', b'd' | b'D', ..] => true,
-            [
-                b'0'..=b'9' | b'.',
-                b'e' | b'E',
-                b'0'..=b'9' | b'+',
-                b'0'..=b'9',
-                b'0'..=b'9',
-            ] => !ends_a_word(&bytes[..=at]),
-            _ => false,
-        })
+        .take(places.end)
+        .skip(places.start);
+    windows.any(|(at, window)| match window[1] {
+        b'u' => window[0] == b'\\' && window[2] | 0x20 == b'd',
+        b'e' | b'E' => {
+            (window[2] == b'+' || window[2].is_ascii_digit())
+                && window[3..].iter().all(u8::is_ascii_digit)
+                && !ends_a_word(&bytes[..=at])
+        }
+        _ => false,
+    })
 }
 
-/// Whether bytes that end like a number are of a word, as in `"b3e500"`.
+/// Whether bytes are of a word and of no number, as in `"b3e500"`.
 fn ends_a_word(bytes: &[u8]) -> bool {
     let is_number = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'-');
     let before = bytes.iter().rfind(|byte| !is_number(byte));
