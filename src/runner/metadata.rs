@@ -13,7 +13,7 @@ use crate::runner::journal_found::{BROKEN, Found};
 use crate::runner::preflight::SEES_SUITE;
 use crate::runner::{RunError, RunRequest, memories};
 use crate::trial::{RunContext, now, program_path};
-use proctor_agents::version;
+use proctor_agents::{VersionSurroundings, version};
 use proctor_apple::DEVELOPER_DIR;
 use proctor_config::{AgentKind, PlanMode, ProjectSource, Suite};
 use proctor_record::{AgentMetadata, JournalBreak, PlanMetadata, RunMetadata, StartMetadata};
@@ -252,9 +252,17 @@ async fn agent_versions(context: &RunContext) -> Vec<Option<String>> {
         let found = program
             .and_then(|program| find_program(program.as_ref(), &path, &context.suite.config_dir));
         let (path, home) = (path.clone(), context.scratch.clone());
-        let level = context.confinement.level;
+        let isolation = context.confinement.level;
         let cancel = context.cancel.clone();
-        tokio::spawn(async move { version(&found?, (&path, &home), (level, &cancel)).await })
+        tokio::spawn(async move {
+            let surroundings = VersionSurroundings {
+                path: &path,
+                home: &home,
+                isolation,
+                cancel: &cancel,
+            };
+            version(&found?, surroundings).await
+        })
     });
     let asked: Vec<_> = asked.collect();
     let mut versions = Vec::new();

@@ -7,7 +7,7 @@ use crate::trial::mcp_seen;
 use crate::trial::names::{MOST_NAMES, short};
 use crate::trial::perform::Performed;
 use crate::trial::trial_context::TrialContext;
-use proctor_agents::version;
+use proctor_agents::{VersionSurroundings, version};
 use proctor_config::AgentKind;
 use proctor_record::{Attestation, Difference};
 
@@ -83,12 +83,13 @@ async fn asked_version(trial: &TrialContext<'_>, seen: &Attestation) -> Option<S
     let program = Path::new(&first.path);
     // Without the shims: it is not the agent that calls here.
     let path = program_path(&trial.context.base_env);
-    let told = version(
-        program,
-        (&path, &trial.context.scratch),
-        (trial.context.confinement.level, &trial.context.cancel),
-    )
-    .await;
+    let surroundings = VersionSurroundings {
+        path: &path,
+        home: &trial.context.scratch,
+        isolation: trial.context.confinement.level,
+        cancel: &trial.context.cancel,
+    };
+    let told = version(program, surroundings).await;
     let mut state = trial.context.attested.lock();
     state.versions.insert(content, told.clone());
     told

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::trial::listener::Observed;
 use crate::trial::names::{MOST_NAMES, short};
 use crate::trial::trial_context::TrialContext;
-use proctor_agents::{Met, ServerNoted, ToolList, server_programs, servers_noted};
+use proctor_agents::{ServerNoted, ServerStage, ToolList, server_programs, servers_noted};
 use proctor_config::AgentKind;
 use proctor_model::{McpServerSeen, Terminal};
 use proctor_record::{Attestation, ServerTools, write_file};
@@ -87,7 +87,7 @@ impl Notes {
     /// Whether the server was started and never became ready.
     fn not_ready(&self, name: &str) -> bool {
         let server = self.servers.get(name);
-        server.is_some_and(|server| matches!(server.met, Met::Started | Met::Ended))
+        server.is_some_and(|it| matches!(it.stage, ServerStage::Started | ServerStage::Ended))
     }
 
     fn tools(&self) -> BTreeMap<String, ServerTools> {
@@ -116,7 +116,7 @@ fn not_started(
             "failed".clone_into(status);
         }
         let status = status.map_or(MISSING, |status| status);
-        let is_up = note.is_some_and(|server| server.met == Met::Answered);
+        let is_up = note.is_some_and(|server| server.stage == ServerStage::Answered);
         if is_up || !NOT_STARTED.contains(&status) {
             continue;
         }
@@ -193,7 +193,7 @@ fn lacking_tools(
     server: Option<&ServerNoted>,
     has_some: Option<bool>,
 ) -> Option<&'static str> {
-    let server = server.filter(|server| server.met == Met::Answered);
+    let server = server.filter(|server| server.stage == ServerStage::Answered);
     let has_none = server.is_some_and(|server| server.tools.is_empty());
     let lacking = match server.map(|server| server.list) {
         Some(ToolList::Cut) => Some(LIST_CUT),
@@ -234,12 +234,12 @@ fn programs(frame: &TrialContext<'_>) -> BTreeSet<String> {
 
 /// The status of a server by its note; that an agent came to its end without it says more than that it was stopped.
 fn status(noted: Option<&ServerNoted>, went_well: bool) -> &'static str {
-    match noted.map(|server| server.met).unwrap_or_default() {
-        Met::Answered => "connected",
-        Met::Ended => "failed",
-        Met::Started if went_well => "failed",
-        Met::Never if went_well => "not_started",
-        Met::Started | Met::Never => "given",
+    match noted.map(|server| server.stage).unwrap_or_default() {
+        ServerStage::Answered => "connected",
+        ServerStage::Ended => "failed",
+        ServerStage::Started if went_well => "failed",
+        ServerStage::Never if went_well => "not_started",
+        ServerStage::Started | ServerStage::Never => "given",
     }
 }
 
@@ -256,7 +256,7 @@ mod tests {
 
     fn up(tools: &[&str], list: ToolList) -> ServerNoted {
         ServerNoted {
-            met: Met::Answered,
+            stage: ServerStage::Answered,
             tools: tools.iter().map(|&name| name.to_owned()).collect(),
             list,
             ..ServerNoted::default()
@@ -267,7 +267,7 @@ mod tests {
     fn a_server_whose_tools_the_agent_has_not_is_not_plainly_connected() {
         let sound = || up(&["echo"], ToolList::Sound);
         let ended = ServerNoted {
-            met: Met::Ended,
+            stage: ServerStage::Ended,
             ..ServerNoted::default()
         };
         let flawed = || up(&["echo"], ToolList::Flawed);
@@ -311,14 +311,24 @@ mod tests {
     #[test]
     fn a_server_that_answered_once_has_started_whatever_is_said_of_it() {
         let codex = "lab: handshaking with MCP server failed";
-        for (status, met, by_agent, expected) in [
-            (Some("failed"), Met::Ended, None, Some("failed")),
-            (Some("failed"), Met::Answered, None, None),
-            (Some("disconnected"), Met::Never, None, Some("disconnected")),
-            (None, Met::Never, None, Some("missing")),
-            (Some("connected"), Met::Never, None, None),
-            (Some("given"), Met::Started, None, None),
-            (Some("given"), Met::Started, Some(codex), Some(codex)),
+        for (status, stage, by_agent, expected) in [
+            (Some("failed"), ServerStage::Ended, None, Some("failed")),
+            (Some("failed"), ServerStage::Answered, None, None),
+            (
+                Some("disconnected"),
+                ServerStage::Never,
+                None,
+                Some("disconnected"),
+            ),
+            (None, ServerStage::Never, None, Some("missing")),
+            (Some("connected"), ServerStage::Never, None, None),
+            (Some("given"), ServerStage::Started, None, None),
+            (
+                Some("given"),
+                ServerStage::Started,
+                Some(codex),
+                Some(codex),
+            ),
         ] {
             let status = status.map(|status| ("lab".to_owned(), status.to_owned()));
             let mut seen = Attestation {
@@ -327,13 +337,13 @@ mod tests {
                 ..Attestation::default()
             };
             let server = ServerNoted {
-                met,
+                stage,
                 ..ServerNoted::default()
             };
             let noted = [("lab".to_owned(), server)].into();
             let told = not_started(by_agent, &noted, &mut seen);
             let expected = expected.map(|why| format!("MCP server \"lab\" did not start: {why}"));
-            assert_eq!(told, expected.into_iter().collect::<Vec<_>>(), "{met:?}");
+            assert_eq!(told, expected.into_iter().collect::<Vec<_>>(), "{stage:?}");
         }
     }
 
@@ -358,7 +368,7 @@ mod tests {
     #[test]
     fn an_empty_list_of_tools_says_so_also_where_the_agent_was_stopped() {
         let server = |tools: &[&str], digest: &str| ServerNoted {
-            met: Met::Answered,
+            stage: ServerStage::Answered,
             tools: tools.iter().map(|&name| name.to_owned()).collect(),
             tools_sha256: digest.to_owned(),
             ..ServerNoted::default()
@@ -375,17 +385,17 @@ mod tests {
 
     #[test]
     fn a_server_that_an_agent_did_without_is_told() {
-        let met = |met| ServerNoted {
-            met,
+        let noted = |stage| ServerNoted {
+            stage,
             ..ServerNoted::default()
         };
         for (noted, well, expected) in [
-            (Some(met(Met::Answered)), true, "connected"),
-            (Some(met(Met::Answered)), false, "connected"),
-            (Some(met(Met::Ended)), true, "failed"),
-            (Some(met(Met::Ended)), false, "failed"),
-            (Some(met(Met::Started)), true, "failed"),
-            (Some(met(Met::Started)), false, "given"),
+            (Some(noted(ServerStage::Answered)), true, "connected"),
+            (Some(noted(ServerStage::Answered)), false, "connected"),
+            (Some(noted(ServerStage::Ended)), true, "failed"),
+            (Some(noted(ServerStage::Ended)), false, "failed"),
+            (Some(noted(ServerStage::Started)), true, "failed"),
+            (Some(noted(ServerStage::Started)), false, "given"),
             (None, true, "not_started"),
             (None, false, "given"),
         ] {

@@ -97,8 +97,8 @@ async fn ask_ccusage(trial: &TrialContext<'_>, agent: &AgentSpec, ready: &Ready)
         return CcusageReport::default();
     };
     let path = program_path(&trial.context.base_env);
-    let asked = (home.as_path(), settings.ccusage_package);
-    let told = ccusage(asked, &path, &trial.context.cancel).await;
+    let package = settings.ccusage_package;
+    let told = ccusage(home, package, &path, &trial.context.cancel).await;
     told.unwrap_or_else(|why| {
         if failed.set(()).is_ok() {
             let text = format!(

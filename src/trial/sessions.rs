@@ -7,8 +7,7 @@ use crate::trial::listener::Observed;
 use crate::trial::ready::Ready;
 use crate::trial::trial_context::TrialContext;
 use proctor_agents::{
-    SessionTokens, asked_model, session_tokens, settle_fault, settle_model, settle_usage,
-    usual_folder,
+    SessionTokens, asked_model, profile, session_tokens, settle_fault, settle_model, settle_usage,
 };
 use proctor_model::Isolation;
 
@@ -43,7 +42,9 @@ fn own_folder(trial: &TrialContext<'_>, ready: &Ready) -> Option<PathBuf> {
     if let Some(folder) = &ready.invocation.agent_home {
         return Some(folder.clone());
     }
-    let usual = usual_folder(trial.context.agent(trial.planned).kind)?;
+    let usual = profile(trial.context.agent(trial.planned).kind)
+        .own_folder?
+        .in_home;
     let jailed = trial.context.confinement.level == Isolation::Jail;
     jailed.then(|| jail::home_of_agent(trial).join(usual))
 }

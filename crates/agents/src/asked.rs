@@ -1,51 +1,19 @@
 //! What an agent is asked before it starts: which settings it goes by or which servers it reaches, where its kind can tell them.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
-
+use crate::answer::{Answer, Asked};
 use crate::codex::Configured;
 use crate::gemini::Listed;
-use crate::invocation::Invocation;
 use crate::opencode::InForce;
+use crate::start::Invocation;
 use proctor_config::{AgentKind, AgentSpec, ScenarioSpec};
-
-/// How an agent answered.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Answer {
-    /// Whether it came to its end with exit code 0, and all that it said was heard.
-    pub succeeded: bool,
-    /// How it ended, in words.
-    pub ended: String,
-    /// What it said.
-    pub stdout: Vec<u8>,
-    /// What it said besides.
-    pub stderr: Vec<u8>,
-}
-
-/// What follows from an answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Asked {
-    /// It is to be asked this, by this command line.
-    Further(Vec<OsString>),
-    /// The settings in force are those that the scenario asks for.
-    Fit,
-    /// It would start these servers, which the scenario does not name. They are to be switched off ([`crate::without_servers`]), and asked anew.
-    Foreign(BTreeSet<String>),
-    /// Its servers are in this state, by name: `connected` or another one.
-    Servers(BTreeMap<String, String>),
-    /// It did not tell its settings or servers, for this reason.
-    Untold(String),
-    /// With settings like these it would measure something else: what is in the way, and what to do.
-    Refused(String),
-}
 
 /// What is asked of an agent, one command line after the other.
 #[derive(Debug)]
-pub struct Question(By);
+pub struct Question(Kind);
 
 /// Whose question it is.
 #[derive(Debug)]
-enum By {
+enum Kind {
     Opencode(InForce),
     Gemini(Listed),
     Codex(Configured),
@@ -56,18 +24,18 @@ impl Question {
     #[must_use]
     pub fn first(&self) -> Asked {
         match &self.0 {
-            By::Opencode(question) => question.first(),
-            By::Gemini(question) => question.first(),
-            By::Codex(question) => question.first(),
+            Kind::Opencode(question) => question.first(),
+            Kind::Gemini(question) => question.first(),
+            Kind::Codex(question) => question.first(),
         }
     }
 
     /// What follows from the answer to that which was asked last.
     pub fn heard(&mut self, answer: &Answer) -> Asked {
         match &mut self.0 {
-            By::Opencode(question) => question.heard(answer),
-            By::Gemini(question) => question.heard(answer),
-            By::Codex(question) => question.heard(answer),
+            Kind::Opencode(question) => question.heard(answer),
+            Kind::Gemini(question) => question.heard(answer),
+            Kind::Codex(question) => question.heard(answer),
         }
     }
 }
@@ -83,9 +51,9 @@ pub fn settings_question(
     let takes_servers = agent.command.iter().any(|word| word == "{EXTRA_ARGS}");
     let by = match agent.kind {
         _ if !takes_servers => None,
-        AgentKind::Opencode => Some(By::Opencode(InForce::of(invocation))),
-        AgentKind::Gemini => Listed::of(scenario, invocation).map(By::Gemini),
-        AgentKind::Codex => Configured::of(scenario, invocation).map(By::Codex),
+        AgentKind::Opencode => Some(Kind::Opencode(InForce::of(invocation))),
+        AgentKind::Gemini => Listed::of(scenario, invocation).map(Kind::Gemini),
+        AgentKind::Codex => Configured::of(scenario, invocation).map(Kind::Codex),
         _ => None,
     };
     by.map(Question)

@@ -1,6 +1,6 @@
 //! Calls of tools that begin and end once each, however often a stream tells them.
 
-use crate::stream::Sink;
+use crate::dialect::Sink;
 use proctor_model::{EventKind, SeenIds, Side, ToolCall, ToolResult};
 
 /// Which calls began and which ended.
@@ -24,9 +24,9 @@ impl Calls {
         }
     }
 
-    /// Whether a side of a call was reported.
-    pub(super) fn has(&self, id: &str, side: Side) -> bool {
-        self.seen.contains(id, side)
+    /// Whether a side of a call is reported for the first time.
+    pub(super) fn is_new(&mut self, id: &str, side: Side) -> bool {
+        self.seen.is_new(id, side)
     }
 }
 

@@ -65,7 +65,8 @@ struct Totals {
 /// # Errors
 /// Why it says nothing of sessions that are there, as a fragment: no `npx` on `path`, no answer within a minute, a failure.
 pub async fn ccusage(
-    (codex_home, package): (&Path, CcusagePackage),
+    codex_home: &Path,
+    package: CcusagePackage,
     path: &OsStr,
     cancel: &Cancel,
 ) -> Result<CcusageReport, String> {

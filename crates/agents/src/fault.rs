@@ -10,7 +10,7 @@ const LOOKED_AT: usize = 4096;
 
 /// What a client told about a failure.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Told<'a> {
+pub(super) struct ClientFailure<'a> {
     /// HTTP status from a field of its own.
     pub(super) status: Option<u16>,
     /// The client's word for it (`rate_limit`, `authentication_failed`).
@@ -25,14 +25,14 @@ pub(super) struct Told<'a> {
 
 /// The fault that a client reports in these words alone, and goes on after it.
 pub(super) fn fault_in(message: &str) -> ProviderFault {
-    fault(&Told {
+    fault(&ClientFailure {
         message,
-        ..Told::default()
+        ..ClientFailure::default()
     })
 }
 
 /// The fault that `told` amounts to: by the client's word, else by status, else by the words of the message.
-pub(super) fn fault(told: &Told<'_>) -> ProviderFault {
+pub(super) fn fault(told: &ClientFailure<'_>) -> ProviderFault {
     let looked_at = &told.message[..border(told.message, LOOKED_AT)];
     let topics = Topics::of(looked_at);
     let tells_status = topics.has(Topic::Status);

@@ -276,9 +276,9 @@ const MESSAGES: [(&str, ProviderFaultKind, Option<u16>); 68] = [
 #[test]
 fn each_message_of_a_client_is_of_its_kind() {
     for (message, kind, status) in MESSAGES {
-        let found = fault(&Told {
+        let found = fault(&ClientFailure {
             message,
-            ..Told::default()
+            ..ClientFailure::default()
         });
         assert_eq!((found.kind, found.status), (kind, status), "{message}");
     }
@@ -308,9 +308,9 @@ fn what_clients_say_of_a_limit_is_told_by_how_it_begins() {
         ("Request timed out", Unreachable),
     ] {
         assert!(begins_as_failure(message), "{message}");
-        let told = Told {
+        let told = ClientFailure {
             message,
-            ..Told::default()
+            ..ClientFailure::default()
         };
         assert_eq!(fault(&told).kind, kind, "{message}");
     }
@@ -328,10 +328,10 @@ fn what_clients_say_of_a_limit_is_told_by_how_it_begins() {
 
 #[test]
 fn a_word_of_the_client_counts_more_than_its_message() {
-    let told = Told {
+    let told = ClientFailure {
         code: Some("rate_limit"),
         message: "connection",
-        ..Told::default()
+        ..ClientFailure::default()
     };
     assert_eq!(fault(&told).kind, RateLimited);
 }
@@ -345,11 +345,11 @@ fn a_server_with_too_much_to_do_is_overloaded_whatever_the_client_calls_it() {
             "{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}",
         ),
     ] {
-        let told = Told {
+        let told = ClientFailure {
             status,
             code: Some("server_error"),
             message,
-            ..Told::default()
+            ..ClientFailure::default()
         };
         assert_eq!(fault(&told).kind, Overloaded, "{message}");
     }
@@ -357,10 +357,10 @@ fn a_server_with_too_much_to_do_is_overloaded_whatever_the_client_calls_it() {
 
 #[test]
 fn a_quota_of_a_minute_tells_when_it_is_there_again() {
-    let told = Told {
+    let told = ClientFailure {
         status: Some(429),
         message: "Quota exceeded for metric: requests. Please retry in 34.07s.",
-        ..Told::default()
+        ..ClientFailure::default()
     };
     let found = fault(&told);
     assert_eq!(found.kind, RateLimited);
@@ -370,11 +370,11 @@ fn a_quota_of_a_minute_tells_when_it_is_there_again() {
 
 #[test]
 fn a_limit_of_spending_tells_the_day_on_which_it_ends_whatever_its_status() {
-    let told = Told {
+    let told = ClientFailure {
         status: Some(400),
         code: Some("invalid_request_error"),
         message: "You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.",
-        ..Told::default()
+        ..ClientFailure::default()
     };
     let found = fault(&told);
     assert_eq!(found.kind, RateLimited);
@@ -412,9 +412,9 @@ fn a_client_tells_that_nobody_is_logged_in() {
 #[test]
 fn a_quota_of_a_day_comes_back_by_itself() {
     let kind = |message| {
-        fault(&Told {
+        fault(&ClientFailure {
             message,
-            ..Told::default()
+            ..ClientFailure::default()
         })
         .kind
     };

@@ -1,5 +1,9 @@
 //! Words by which a client's message shows what failed.
 
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
 use proctor_model::ProviderFaultKind;
 
 /// What words speak of.
@@ -199,6 +203,16 @@ const WORDS: [(Topic, &[&str]); 13] = [
     (Topic::Status, &["api error", "request rejected", "status"]),
 ];
 
+/// Finds all words at once; their topics stand in the same order.
+static SEARCH: LazyLock<(AhoCorasick, Vec<Topic>)> = LazyLock::new(|| {
+    let pairs = WORDS
+        .iter()
+        .flat_map(|(topic, words)| words.iter().map(|word| (*word, *topic)));
+    let (words, topics): (Vec<&str>, Vec<Topic>) = pairs.unzip();
+    let search = AhoCorasick::new(words).expect("a few kilobytes of words");
+    (search, topics)
+});
+
 /// What a message speaks of.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Topics(u16);
@@ -206,11 +220,10 @@ pub(super) struct Topics(u16);
 impl Topics {
     /// Looks through a message, whatever its capitals.
     pub(super) fn of(message: &str) -> Self {
+        let (search, topics) = &*SEARCH;
         let message = message.to_lowercase();
-        let spoken_of = WORDS
-            .iter()
-            .filter(|(_, words)| words.iter().any(|word| message.contains(word)));
-        Self(spoken_of.fold(0, |topics, (topic, _)| topics | topic.bit()))
+        let found = search.find_overlapping_iter(&message);
+        Self(found.fold(0, |all, word| all | topics[word.pattern()].bit()))
     }
 
     pub(super) const fn has(self, topic: Topic) -> bool {

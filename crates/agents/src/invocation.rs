@@ -1,140 +1,21 @@
 //! How an agent is started: its command line, its environment, its input.
 
 use std::ffi::{OsStr, OsString};
-use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use crate::commands::quiet_variables;
+use crate::error::InvocationError;
 use crate::hidden;
 use crate::home::{self, OperatorHome};
+use crate::kinds::profile;
 use crate::mcp;
 use crate::replay;
+use crate::start::{Invocation, InvocationContext, OPENCODE_CONTENT};
 use crate::toml::toml_string;
 use crate::web::{self, WebTools};
-use proctor_config::{AgentKind, AgentSpec, McpSettings, PromptVia, ScenarioSpec, Settings};
-use proctor_model::TaskId;
-
-/// What a trial's agent is started with and for.
-#[derive(Debug, Clone, Copy)]
-pub struct InvocationContext<'a> {
-    /// The agent.
-    pub agent: &'a AgentSpec,
-    /// The scenario.
-    pub scenario: &'a ScenarioSpec,
-    /// `suite:`.
-    pub settings: &'a Settings,
-    /// `mcp:`.
-    pub mcp: &'a McpSettings,
-    /// The prompt, complete.
-    pub prompt: &'a str,
-    /// The project folder of the workspace.
-    pub workdir: &'a Path,
-    /// Where `{OUT_JSON}` points.
-    pub out_json: &'a Path,
-    /// A folder of this trial alone, outside of the workspace; its path is short, since sockets lie below it.
-    pub private: &'a Path,
-    /// The task; `None` in baseline runs and post-run reports.
-    pub task: Option<&'a TaskId>,
-    /// Whether this is a baseline run.
-    pub baseline: bool,
-    /// Which trial of the cell, from 0.
-    pub index: u32,
-    /// PATH of the agent, shims first.
-    pub path: &'a OsStr,
-    /// Whether the home that the agent sees is the trial's alone, so that what it keeps there reaches no other trial.
-    pub home_is_own: bool,
-    /// This program, if it is to stand before the MCP servers and note what they tell.
-    pub go_between: Option<&'a Path>,
-}
-
-/// A started agent to be.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Invocation {
-    /// The command line; the program is looked up on PATH.
-    pub argv: Vec<OsString>,
-    /// Variables beside the base environment. Names that the config sets itself (`suite.env`, the agent's or the
-    /// scenario's `env`) are left out, so it does not matter which side is applied last.
-    pub env: Vec<(String, OsString)>,
-    /// Bytes for standard input; `None` = nothing to read.
-    pub stdin: Option<Vec<u8>>,
-    /// What `{EXTRA_ARGS}` became; empty where the command has no such token.
-    pub extra_args: Vec<String>,
-    /// What became of the web tools of its provider.
-    pub web_tools: WebTools,
-    /// The private home, if the agent has one.
-    pub private_home: Option<PathBuf>,
-    /// The agent's own folder (login, settings, sessions), where that is the trial's alone.
-    pub agent_home: Option<PathBuf>,
-    /// Files with secrets (copied logins, MCP settings): to be removed when the agent has ended.
-    pub private_files: Vec<PathBuf>,
-    /// `CODEX_HOME` of the trial alone, where Codex leaves its session files.
-    pub codex_home: Option<PathBuf>,
-}
-
-/// Why an agent cannot be started as asked.
-#[derive(Debug, thiserror::Error)]
-pub enum InvocationError {
-    /// The agent has no command.
-    #[error("the agent has no command")]
-    NoCommand,
-    /// The prompt has no way in.
-    #[error(
-        "no token of the agent's command holds {{PROMPT}}; add one, or set `prompt_via: stdin`"
-    )]
-    NoPrompt,
-    /// An MCP file is no such file.
-    #[error("{}: {problem}", path.display())]
-    Mcp {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        problem: String,
-    },
-    /// The operator's own settings of an agent cannot be read, so that nobody could take their MCP servers away.
-    #[error("{}: mend it, since the agent would not read it either: {problem}", path.display())]
-    Settings {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        problem: String,
-    },
-    /// A path that must stand inside a text is none.
-    #[error("{}: the path is no valid UTF-8", path.display())]
-    NotText {
-        /// The path.
-        path: PathBuf,
-    },
-    /// The trial's private folder cannot be filled.
-    #[error("write {}", path.display())]
-    Private {
-        /// What was to be made.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
-    /// A replay agent has nothing to play.
-    #[error(
-        "no cassette for this trial: expected {} or {}",
-        folder.join(scenario).join(format!("{task}.<n>.jsonl")).display(),
-        folder.join(format!("{task}.<n>.jsonl")).display()
-    )]
-    NoCassette {
-        /// The agent's `cassettes`.
-        folder: PathBuf,
-        /// The scenario.
-        scenario: String,
-        /// The task, or `baseline`.
-        task: String,
-    },
-    /// The path of this program cannot be found.
-    #[error("find the path of this program")]
-    OwnPath(#[source] io::Error),
-}
-
-/// The variable with settings that opencode puts over all others.
-pub(super) const OPENCODE_CONTENT: &str = "OPENCODE_CONFIG_CONTENT";
+use proctor_config::{AgentKind, AgentSpec, PromptVia};
 
 /// How `context.agent` is started.
 ///
@@ -157,8 +38,7 @@ pub fn invocation_for(
         return replay::replayed(context, replay);
     }
     let clean = context.settings.clean_agent_env;
-    let place = (context.private, operator);
-    let mut private = home::make(agent.kind, clean, place)?;
+    let mut private = home::make(agent.kind, clean, context.private, operator)?;
     let mut extra_args = Vec::new();
     if agent.command.iter().any(|token| token == "{EXTRA_ARGS}") {
         extra_args = extra_arguments(context, &mut private)?;
@@ -181,7 +61,7 @@ pub fn invocation_for(
         env,
         stdin,
         extra_args,
-        web_tools: web::settle(agent, (context.scenario, context.settings)),
+        web_tools: web::settle(agent, context.scenario, context.settings),
         private_home: private.home,
         agent_home: private.agent_home,
         private_files: private.secrets,
@@ -277,9 +157,15 @@ fn extra_arguments(
             private.agent_home.as_deref(),
             web_setting(context),
         )?,
-        AgentKind::Qwen => with_file(mcp::qwen_arguments(&servers, context.private)?, private),
+        AgentKind::Qwen => {
+            let (arguments, file) = mcp::qwen_arguments(&servers, context.private)?;
+            private.secrets.extend(file);
+            arguments
+        }
         AgentKind::Copilot => {
-            with_file(mcp::copilot_arguments(&servers, context.private)?, private)
+            let (arguments, file) = mcp::copilot_arguments(&servers, context.private)?;
+            private.secrets.extend(file);
+            arguments
         }
         AgentKind::Opencode => {
             let settings = opencode_content(context, &servers);
@@ -292,8 +178,8 @@ fn extra_arguments(
     };
     let hidden = hidden::switches(context.agent, context.scenario).iter();
     arguments.extend(hidden.map(|word| (*word).to_owned()));
-    if web::settle(context.agent, (context.scenario, context.settings)) == WebTools::Off {
-        let switches = web::switches(kind).iter();
+    if web::settle(context.agent, context.scenario, context.settings) == WebTools::Off {
+        let switches = profile(kind).without_web.iter();
         arguments.extend(switches.map(|word| (*word).to_owned()));
     }
     for (only, further) in &context.scenario.agent_args {
@@ -306,7 +192,7 @@ fn extra_arguments(
 
 /// What its settings must say so that an agent has no web tools of its provider.
 fn web_setting(context: &InvocationContext<'_>) -> Option<(&'static str, Value)> {
-    let settled = web::settle(context.agent, (context.scenario, context.settings));
+    let settled = web::settle(context.agent, context.scenario, context.settings);
     web::setting(context.agent.kind).filter(|_| settled == WebTools::Off)
 }
 
@@ -335,14 +221,6 @@ fn without_sessions(context: &InvocationContext<'_>) -> Option<String> {
     let flag = "--no-session-persistence";
     let said = context.agent.command.iter().any(|word| word == flag);
     (!context.home_is_own && !said).then(|| flag.to_owned())
-}
-
-fn with_file(
-    (arguments, file): (Vec<String>, Option<PathBuf>),
-    private: &mut home::PrivateHome,
-) -> Vec<String> {
-    private.secrets.extend(file);
-    arguments
 }
 
 /// opencode's settings of last resort, into which those of the suite are taken.

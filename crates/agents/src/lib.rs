@@ -1,13 +1,14 @@
 //! Agents: how each is started, and what each says.
 //!
-//! To add an agent: its kind in `config`, its stream in a folder here, one arm each in `stream`, `invocation`, `home` and
-//! `commands`; the compiler names the places.
+//! Start reading in `stream.rs` (what agents print becomes events) and `invocation.rs` (how they are started). To add an agent:
+//! its kind in `config`, its stream and its profile in a folder here, and its arms in `stream`, `kinds`, `invocation` and `mcp`;
+//! the compiler names the places. This crate knows no trial.
 
+mod answer;
 mod asked;
 mod asked_model;
 mod by_model;
 mod calls;
-pub mod cassette;
 mod ccusage;
 mod claude;
 mod codex;
@@ -15,6 +16,8 @@ mod colours;
 mod commands;
 mod copilot;
 mod cutting;
+mod dialect;
+mod error;
 mod fault;
 mod fault_words;
 mod gemini;
@@ -22,42 +25,48 @@ mod hidden;
 mod home;
 mod invocation;
 mod jsonc;
+mod kinds;
 mod mcp;
 mod opencode;
 mod plain;
+mod profile;
 mod prompt;
 mod provider;
 mod redirect;
 mod replay;
 mod reset;
 mod sessions;
+mod start;
 mod stream;
+mod token_counts;
 mod toml;
 mod transcript;
 mod web;
 mod wire;
 
-pub use asked::{Answer, Asked, Question, settings_question};
+pub use answer::{Answer, Asked};
+pub use asked::{Question, settings_question};
 pub use asked_model::{asked_model, settle_model};
 pub use ccusage::{CcusageReport, ccusage, ccusage_report};
 pub use colours::without_colours;
-pub use commands::{KNOWN_AGENTS, default_command, find_on_path, lent_to, version};
+pub use commands::{KNOWN_AGENTS, VersionSurroundings, find_on_path, lent_to, version};
+pub use error::InvocationError;
 pub use hidden::hides_its_calls;
-pub use home::{
-    Login, OperatorHome, copy_settings, git_texts, keys_of, login, login_texts, texts_of,
-    usual_folder,
-};
-pub use invocation::{Invocation, InvocationContext, InvocationError, invocation, invocation_for};
+pub use home::{Login, OperatorHome, copy_settings, git_texts, login, login_texts, texts_of};
+pub use invocation::{invocation, invocation_for};
+pub use kinds::profile;
 pub use mcp::{
-    McpCommand, Met, ServerNoted, ServerNotes, ToolList, mcp_commands, server_names,
+    McpCommand, ServerNoted, ServerNotes, ServerStage, ToolList, mcp_commands, server_names,
     server_programs, server_variables, servers_noted,
 };
 pub use opencode::without_servers;
+pub use profile::{OwnFolder, Profile};
 pub use prompt::compose_prompt;
-pub use provider::{hosts_of, provider_hosts};
-pub use redirect::{Led, SCRIPTED_KEY, led};
+pub use provider::hosts_of;
+pub use redirect::{Redirect, SCRIPTED_KEY, redirect};
 pub use reset::{reset_moment, zone_of};
 pub use sessions::{SessionTokens, session_tokens, settle_fault, settle_usage};
+pub use start::{Invocation, InvocationContext};
 pub use stream::StreamReader;
 pub use transcript::transcript_line;
 pub use web::{WebTools, is_web_tool};
@@ -67,4 +76,5 @@ mod client_tests;
 #[cfg(test)]
 mod recorded_tests;
 #[cfg(test)]
+#[path = "tests/samples.rs"]
 mod samples;

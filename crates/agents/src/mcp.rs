@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::InvocationError;
+use crate::error::InvocationError;
 
 mod codex;
 mod dialects;
@@ -21,7 +21,7 @@ pub(super) use dialects::{
     claude_arguments, copilot_arguments, gemini_arguments, opencode_content, qwen_arguments,
 };
 pub(super) use for_trial::ForTrial;
-pub use noted::{Met, ServerNoted, ServerNotes, servers_noted};
+pub use noted::{ServerNoted, ServerNotes, ServerStage, servers_noted};
 pub use tool_list::ToolList;
 
 /// The mark that makes a server's calls of watched commands count as the server's, not as the agent's.

@@ -1,6 +1,6 @@
 //! Any program as an agent: each line of its output is a message, and its exit code is its end.
 
-use crate::stream::{Dialect, Sink};
+use crate::dialect::{Dialect, Sink};
 use crate::wire::words;
 use proctor_model::{EventKind, StreamReport, Terminal};
 

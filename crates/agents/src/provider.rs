@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 
+use crate::kinds::profile;
 use proctor_config::AgentKind;
 use proctor_model::host::HostRule;
 
@@ -11,43 +12,6 @@ const BASE_URL: &str = "BASE_URL";
 /// What a command line calls the same, in any spelling.
 const BASE_URL_WORD: &str = "base_url";
 
-/// Hosts that an agent of this kind asks by default: its model, and whoever renews its login. Telemetry, updates and web tools
-/// are left out, and so is what also serves the code of others (`api.github.com`, which a login of Copilot CLI needs).
-#[must_use]
-pub const fn provider_hosts(kind: AgentKind) -> &'static [&'static str] {
-    match kind {
-        // https://code.claude.com/docs/en/network-config
-        AgentKind::ClaudeCode => &[
-            "api.anthropic.com",
-            "console.anthropic.com",
-            "platform.claude.com",
-        ],
-        AgentKind::Codex => &["api.openai.com", "auth.openai.com", "chatgpt.com"],
-        AgentKind::Gemini => &[
-            "generativelanguage.googleapis.com",
-            "cloudcode-pa.googleapis.com",
-            "oauth2.googleapis.com",
-            "aiplatform.googleapis.com",
-        ],
-        AgentKind::Opencode => &[
-            "opencode.ai",
-            "api.anthropic.com",
-            "api.openai.com",
-            "openrouter.ai",
-            "generativelanguage.googleapis.com",
-        ],
-        AgentKind::Qwen => &[
-            "chat.qwen.ai",
-            "portal.qwen.ai",
-            "dashscope.aliyuncs.com",
-            "dashscope-intl.aliyuncs.com",
-            "coding.dashscope.aliyuncs.com",
-        ],
-        AgentKind::Copilot => &["*.githubcopilot.com"],
-        AgentKind::Command | AgentKind::Replay => &[],
-    }
-}
-
 /// The hosts of a kind, and those that its environment and its command line name as where its model is.
 #[must_use]
 pub fn hosts_of<'a>(
@@ -55,7 +19,7 @@ pub fn hosts_of<'a>(
     environment: impl IntoIterator<Item = (&'a OsStr, &'a OsStr)>,
     words: &[OsString],
 ) -> Vec<HostRule> {
-    let own = provider_hosts(kind).iter();
+    let own = profile(kind).hosts.iter();
     let mut hosts: Vec<HostRule> = own.filter_map(|host| HostRule::parse(host).ok()).collect();
     let named = environment.into_iter().filter_map(|(name, value)| {
         let is_it = name.to_str()?.ends_with(BASE_URL);
@@ -90,7 +54,7 @@ mod tests {
     #[test]
     fn every_host_of_every_kind_is_one() {
         for kind in AgentKind::ALL {
-            for host in provider_hosts(kind) {
+            for host in profile(kind).hosts {
                 assert!(HostRule::parse(host).is_ok(), "{host}");
             }
         }

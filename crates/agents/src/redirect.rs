@@ -1,4 +1,4 @@
-//! How each agent is led to a model server on this machine instead of its provider.
+//! How each agent is redirected to a model server on this machine instead of its provider.
 
 use serde_json::json;
 
@@ -8,23 +8,23 @@ use proctor_config::AgentKind;
 /// The key that such an agent is given; the server asks for none.
 pub const SCRIPTED_KEY: &str = "sk-scripted-by-proctor";
 
-/// What leads an agent to a model server.
+/// What redirects an agent to a model server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Led {
+pub struct Redirect {
     /// Variables of the agent.
     pub env: Vec<(&'static str, String)>,
     /// Arguments, to stand where `{EXTRA_ARGS}` is.
     pub arguments: Vec<String>,
 }
 
-/// What leads an agent of this kind to `url` (`http://127.0.0.1:PORT`); nothing for kinds that ask no model.
+/// What redirects an agent of this kind to `url` (`http://127.0.0.1:PORT`); nothing for kinds that ask no model.
 #[must_use]
-pub fn led(kind: AgentKind, url: &str) -> Led {
+pub fn redirect(kind: AgentKind, url: &str) -> Redirect {
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
     let key = || SCRIPTED_KEY.to_owned();
     let v1 = format!("{url}/v1");
     match kind {
-        AgentKind::ClaudeCode => Led {
+        AgentKind::ClaudeCode => Redirect {
             env: vec![
                 ("ANTHROPIC_BASE_URL", url.to_owned()),
                 ("ANTHROPIC_API_KEY", key()),
@@ -37,7 +37,7 @@ pub fn led(kind: AgentKind, url: &str) -> Led {
                 "model_providers.scripted={{name=\"scripted\",base_url={},env_key=\"SCRIPTED_KEY\",wire_api=\"responses\"}}",
                 toml_string(&v1)
             );
-            Led {
+            Redirect {
                 env: vec![("SCRIPTED_KEY", key())],
                 arguments: words(&[
                     "-c",
@@ -49,7 +49,7 @@ pub fn led(kind: AgentKind, url: &str) -> Led {
                 ]),
             }
         }
-        AgentKind::Gemini => Led {
+        AgentKind::Gemini => Redirect {
             env: vec![
                 ("GEMINI_API_KEY", key()),
                 ("GOOGLE_GEMINI_BASE_URL", url.to_owned()),
@@ -60,7 +60,7 @@ pub fn led(kind: AgentKind, url: &str) -> Led {
             let options = json!({"baseURL": v1, "apiKey": SCRIPTED_KEY});
             let model = json!({"name": "scripted", "limit": {"context": 200_000, "output": 8_000}});
             let provider = json!({"npm": "@ai-sdk/openai-compatible", "name": "scripted", "options": options, "models": {"scripted": model}});
-            Led {
+            Redirect {
                 env: vec![(
                     "OPENCODE_CONFIG_CONTENT",
                     json!({"provider": {"scripted": provider}}).to_string(),
@@ -68,7 +68,7 @@ pub fn led(kind: AgentKind, url: &str) -> Led {
                 arguments: words(&["-m", "scripted/scripted"]),
             }
         }
-        AgentKind::Qwen => Led {
+        AgentKind::Qwen => Redirect {
             env: vec![
                 ("OPENAI_API_KEY", key()),
                 ("OPENAI_BASE_URL", v1),
@@ -76,7 +76,7 @@ pub fn led(kind: AgentKind, url: &str) -> Led {
             ],
             arguments: words(&["--auth-type", "openai"]),
         },
-        AgentKind::Copilot => Led {
+        AgentKind::Copilot => Redirect {
             env: vec![
                 ("COPILOT_OFFLINE", "true".to_owned()),
                 ("COPILOT_MODEL", "scripted".to_owned()),
@@ -87,6 +87,6 @@ pub fn led(kind: AgentKind, url: &str) -> Led {
             ],
             arguments: Vec::new(),
         },
-        AgentKind::Command | AgentKind::Replay => Led::default(),
+        AgentKind::Command | AgentKind::Replay => Redirect::default(),
     }
 }

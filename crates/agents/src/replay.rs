@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::{Invocation, InvocationContext, InvocationError};
+use crate::error::InvocationError;
+use crate::start::{Invocation, InvocationContext};
 use proctor_config::ReplaySpec;
 use proctor_model::TaskId;
 

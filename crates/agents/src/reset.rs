@@ -88,7 +88,11 @@ pub fn reset_moment(reset: &Reset, now: &Zoned) -> Option<Timestamp> {
             minute,
             zone,
         } => {
-            let clock = Clock::new(now, (*hour, *minute), zone.as_deref())?;
+            let clock = Clock {
+                here: in_zone(now, zone.as_deref())?,
+                hour: *hour,
+                minute: *minute,
+            };
             match day {
                 None => clock.next((-1..=1).map(ToSpan::days))?,
                 Some(day) => clock.on(*day)?,
@@ -100,7 +104,11 @@ pub fn reset_moment(reset: &Reset, now: &Zoned) -> Option<Timestamp> {
             minute,
             zone,
         } => {
-            let clock = Clock::new(now, (*hour, *minute), zone.as_deref())?;
+            let clock = Clock {
+                here: in_zone(now, zone.as_deref())?,
+                hour: *hour,
+                minute: *minute,
+            };
             let ahead = *weekday - clock.here.weekday().to_monday_one_offset();
             clock.next([-7, 0, 7].map(|week| (week + i32::from(ahead)).days()))?
         }
@@ -125,19 +133,15 @@ struct Clock {
     minute: i8,
 }
 
-impl Clock {
-    fn new(now: &Zoned, (hour, minute): (i8, i8), zone: Option<&str>) -> Option<Self> {
-        let zone = match zone {
-            Some(name) => TimeZone::get(name).ok()?,
-            None => now.time_zone().clone(),
-        };
-        Some(Self {
-            here: now.with_time_zone(zone),
-            hour,
-            minute,
-        })
-    }
+fn in_zone(now: &Zoned, zone: Option<&str>) -> Option<Zoned> {
+    let zone = match zone {
+        Some(name) => TimeZone::get(name).ok()?,
+        None => now.time_zone().clone(),
+    };
+    Some(now.with_time_zone(zone))
+}
 
+impl Clock {
     /// The end of that minute on a day.
     fn at(&self, date: Date) -> Option<Timestamp> {
         let begin = date.at(self.hour, self.minute, 0, 0);

@@ -1,7 +1,6 @@
 //! The reader of an agent's output: lines in, events out, a report at the end. No bytes can break it.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::time::Duration;
 
 use serde_json::value::RawValue;
@@ -9,14 +8,14 @@ use serde_json::value::RawValue;
 use crate::claude::ClaudeStream;
 use crate::codex::CodexStream;
 use crate::copilot::CopilotStream;
-use crate::cutting::cut_in;
+use crate::dialect::{Dialect, Sink};
 use crate::gemini::GeminiStream;
 use crate::opencode::OpencodeStream;
 use crate::plain::PlainStream;
-use crate::wire::{Head, border, capped, check};
+use crate::wire::{Head, border, check};
 use proctor_config::{AgentKind, AgentSpec};
 use proctor_model::{
-    AgentEvent, Cut, EventKind, ModelTokens, ProviderFault, StreamReport, Terminal, Usage,
+    AgentEvent, Cut, EventKind, ModelTokens, ProviderFault, StreamReport, Terminal,
 };
 
 /// Names that stand in every row are kept on one line, up to this many bytes; the raw output holds the rest.
@@ -29,126 +28,16 @@ pub struct StreamReader {
     begun: bool,
     /// A line of so many bytes may have been cut by whoever reads lines.
     longest: usize,
-    seen: Seen,
+    counts: EventCounts,
 }
 
 /// What was read so far.
 #[derive(Debug, Default)]
-struct Seen {
+struct EventCounts {
     events: u64,
     unknown: u64,
     unparsed: u64,
     fault: Option<ProviderFault>,
-}
-
-/// What one CLI prints, read line by line.
-pub(super) trait Dialect: fmt::Debug + Send {
-    /// Whether a line is a JSON object and nothing else.
-    fn speaks_json(&self) -> bool {
-        true
-    }
-
-    /// The names of the MCP servers that the agent was given, where its tools' names do not tell.
-    fn serve(&mut self, _names: &[String]) {}
-
-    /// Reads a line of standard output: where lines are objects, one whose unread parts were checked.
-    ///
-    /// # Errors
-    /// Why the line is no event.
-    fn line(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), String>;
-
-    /// Reads a line that is no object, where lines are objects.
-    ///
-    /// # Errors
-    /// It is nothing that is known.
-    fn bare_line(&mut self, _text: &str, _sink: &mut Sink<'_>) -> Result<(), String> {
-        Err("no JSON object".to_owned())
-    }
-
-    /// Reads one line of standard error.
-    fn stderr_line(&mut self, _line: &str, _sink: &mut Sink<'_>) {}
-
-    /// Reads a file of figures beside the stream; whether it was one.
-    fn figures(&mut self, _bytes: &[u8], _sink: &mut Sink<'_>) -> bool {
-        false
-    }
-
-    /// Whether the agent said that it is done and nothing speaks for more to come.
-    fn done(&self) -> bool;
-
-    /// What the stream amounts to so far.
-    fn report(&self) -> &StreamReport;
-
-    /// The tokens so far by model, where they are told apart; those of no named model have an empty name.
-    fn by_model(&self) -> &[ModelTokens] {
-        &self.report().by_model
-    }
-
-    /// What the stream amounts to in the end.
-    fn finish(self: Box<Self>, sink: &mut Sink<'_>) -> StreamReport;
-}
-
-/// Where a dialect puts what it reads.
-pub(super) struct Sink<'a> {
-    at: Duration,
-    out: &'a mut Vec<AgentEvent>,
-}
-
-impl<'a> Sink<'a> {
-    fn new(at: Duration, out: &'a mut Vec<AgentEvent>) -> Self {
-        Self { at, out }
-    }
-
-    /// Adds an event.
-    pub(super) fn push(&mut self, kind: EventKind) {
-        self.push_at(self.at, kind);
-    }
-
-    /// Adds an event that was told in pieces, the last of them at `at`; what was cut in it is told right after it.
-    pub(super) fn push_at(&mut self, at: Duration, kind: EventKind) {
-        let cut = cut_in(&kind);
-        self.out.push(AgentEvent { at, kind });
-        let kind = cut.map(EventKind::Cut);
-        self.out.extend(kind.map(|kind| AgentEvent { at, kind }));
-    }
-
-    /// Adds a warning, cut to what is kept of texts.
-    pub(super) fn warn(&mut self, text: &str) {
-        let text = capped(text);
-        self.push(EventKind::Warning { text });
-    }
-
-    /// Adds an event of a type that is not known.
-    pub(super) fn unknown(&mut self, name: &str) {
-        let name = capped(name);
-        self.push(EventKind::Unknown { name });
-    }
-
-    /// Adds a failure of the provider.
-    pub(super) fn fault(&mut self, fault: ProviderFault) {
-        self.push(EventKind::ProviderFault(fault));
-    }
-
-    /// Adds the tokens of a report, or a warning with these words where they cannot be read.
-    pub(super) fn usage(&mut self, usage: Option<Usage>, unreadable: &str) {
-        match usage {
-            Some(usage) => self.push(EventKind::UsageSeen(usage)),
-            None => self.warn(unreadable),
-        }
-    }
-
-    /// Notes a final event in the report, and adds it.
-    pub(super) fn finished(&mut self, ok: bool, report: &mut StreamReport) {
-        report.terminal = if ok { Terminal::Done } else { Terminal::Failed };
-        report.finals = report.finals.saturating_add(1);
-        let answer = report.answer.clone();
-        self.push(EventKind::Finished { ok, answer });
-    }
-
-    /// When what is read now came.
-    pub(super) fn at(&self) -> Duration {
-        self.at
-    }
 }
 
 impl StreamReader {
@@ -178,7 +67,7 @@ impl StreamReader {
             dialect,
             begun: false,
             longest: usize::MAX,
-            seen: Seen::default(),
+            counts: EventCounts::default(),
         }
     }
 
@@ -220,7 +109,7 @@ impl StreamReader {
             check(text).and_then(|()| self.dialect.line(text, &mut sink))
         };
         match read {
-            Ok(()) => self.seen.events += 1,
+            Ok(()) => self.counts.events += 1,
             Err(reason) => sink.push(EventKind::Unparsed { reason }),
         }
         if line.len() >= self.longest {
@@ -228,7 +117,7 @@ impl StreamReader {
             let cut = if speaks_json { Cut::Line } else { Cut::Words };
             sink.push(EventKind::Cut(cut));
         }
-        self.seen.count(&sink.out[seen..]);
+        self.counts.count(&sink.out[seen..]);
     }
 
     /// Reads one line of standard error; most say nothing that is an event.
@@ -237,7 +126,7 @@ impl StreamReader {
         let seen = out.len();
         let mut sink = Sink::new(at, out);
         self.dialect.stderr_line(text.trim_end(), &mut sink);
-        self.seen.count(&out[seen..]);
+        self.counts.count(&out[seen..]);
     }
 
     /// Whether the agent said that it is done and nothing speaks for more to come: no sub-agent still works in the
@@ -259,7 +148,7 @@ impl StreamReader {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let seen = out.len();
         let known = self.dialect.figures(bytes, &mut Sink::new(at, out));
-        self.seen.count(&out[seen..]);
+        self.counts.count(&out[seen..]);
         let has_ended = self.dialect.report().terminal != Terminal::None;
         if known || has_ended || !self.dialect.speaks_json() {
             return;
@@ -276,7 +165,7 @@ impl StreamReader {
     /// Ends the stream: what was pending is told. A tool call that never ended stays open.
     #[must_use]
     pub fn finish(self, at: Duration, out: &mut Vec<AgentEvent>) -> StreamReport {
-        let mut read = self.seen;
+        let mut read = self.counts;
         let seen = out.len();
         let mut report = self.dialect.finish(&mut Sink::new(at, out));
         read.count(&out[seen..]);
@@ -299,7 +188,7 @@ impl StreamReader {
     }
 }
 
-impl Seen {
+impl EventCounts {
     fn count(&mut self, events: &[AgentEvent]) {
         for event in events {
             match &event.kind {

@@ -12,11 +12,12 @@ const LINE_CAP: usize = 2000;
 #[must_use]
 pub fn transcript_line(event: &AgentEvent) -> Option<String> {
     let mut line = Line {
-        text: seconds(event.at),
+        text: String::with_capacity(256),
         room: LINE_CAP,
         cut: false,
     };
     // Writing to a line cannot fail: what is beyond the cap is left out.
+    _ = stamp(&mut line.text, event.at);
     _ = match &event.kind {
         EventKind::UsageSeen(_) | EventKind::CostSeen(_) => return None,
         EventKind::Reasoning { text } if text.is_empty() => return None,
@@ -128,6 +129,19 @@ struct Line {
 }
 
 impl Line {
+    fn put(&mut self, character: char) -> fmt::Result {
+        match character {
+            '\n' => self.text.push_str("\\n"),
+            '\r' => self.text.push_str("\\r"),
+            '\t' => self.text.push_str("\\t"),
+            odd if odd.is_control() || turns_direction(odd) => {
+                write!(self.text, "<U+{:04X}>", u32::from(odd))?;
+            }
+            plain => self.text.push(plain),
+        }
+        Ok(())
+    }
+
     fn pair(&mut self, first: &str, second: &str) -> fmt::Result {
         self.write_str(first)?;
         self.write_str(second)
@@ -136,32 +150,47 @@ impl Line {
 
 impl fmt::Write for Line {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        for character in text.chars() {
+        let mut rest = text;
+        while let Some(first) = rest.chars().next() {
             if self.room == 0 {
                 if !std::mem::replace(&mut self.cut, true) {
                     self.text.push('…');
                 }
                 break;
             }
-            self.room -= 1;
-            match character {
-                '\n' => self.text.push_str("\\n"),
-                '\r' => self.text.push_str("\\r"),
-                '\t' => self.text.push_str("\\t"),
-                odd if odd.is_control() || turns_direction(odd) => {
-                    write!(self.text, "<U+{:04X}>", u32::from(odd))?;
-                }
-                plain => self.text.push(plain),
+            // Most of a text is plain, and is taken over at once.
+            let plain = plain_begin(&rest.as_bytes()[..rest.len().min(self.room)]);
+            if plain > 0 {
+                self.text.push_str(&rest[..plain]);
+                self.room -= plain;
+                rest = &rest[plain..];
+            } else {
+                self.put(first)?;
+                self.room -= 1;
+                rest = &rest[first.len_utf8()..];
             }
         }
         Ok(())
     }
 }
 
-/// `[    1.234] `, rounded.
-fn seconds(at: Duration) -> String {
+/// How many bytes at the begin are printable ASCII. Many of them are looked at in one step.
+fn plain_begin(bytes: &[u8]) -> usize {
+    const STEP: usize = 32;
+    let is_plain = |byte: &u8| matches!(byte, b' '..=b'~');
+    let all_plain = |step: &&[u8; STEP]| step.iter().fold(true, |all, byte| all & is_plain(byte));
+    let (steps, _) = bytes.as_chunks();
+    let sure = steps.iter().take_while(all_plain).count() * STEP;
+    sure + bytes[sure..]
+        .iter()
+        .take_while(|byte| is_plain(byte))
+        .count()
+}
+
+/// Writes `[    1.234] `, rounded.
+fn stamp(text: &mut String, at: Duration) -> fmt::Result {
     let at = at + Duration::from_micros(500);
-    format!("[{:5}.{:03}] ", at.as_secs(), at.subsec_millis())
+    write!(text, "[{:5}.{:03}] ", at.as_secs(), at.subsec_millis())
 }
 
 /// Characters that reorder or split the text around them.

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::kinds::profile;
 use proctor_config::{AgentKind, AgentSpec, ScenarioSpec, Settings};
 
 /// What became of an agent's web tools.
@@ -34,10 +35,7 @@ pub fn is_web_tool(name: &str) -> bool {
 }
 
 /// What becomes of the web tools of an agent. A command line or scenario that names one settles it itself.
-pub(super) fn settle(
-    agent: &AgentSpec,
-    (scenario, settings): (&ScenarioSpec, &Settings),
-) -> WebTools {
+pub(super) fn settle(agent: &AgentSpec, scenario: &ScenarioSpec, settings: &Settings) -> WebTools {
     let given = scenario.agent_args.iter().flat_map(|(_, words)| words);
     let mut words = agent.command.iter().chain(given);
     let names_one = |word: &String| {
@@ -52,18 +50,6 @@ pub(super) fn settle(
         WebTools::Off
     } else {
         WebTools::OutOfReach
-    }
-}
-
-/// The arguments that switch them off; none where an agent knows none.
-pub(super) const fn switches(kind: AgentKind) -> &'static [&'static str] {
-    match kind {
-        // One word a value: the flags take any number of them.
-        AgentKind::ClaudeCode => &["--disallowedTools=WebSearch,WebFetch"],
-        AgentKind::Codex => &["-c", "web_search=\"disabled\""],
-        AgentKind::Qwen => &["--exclude-tools=web_fetch", "--exclude-tools=web_search"],
-        AgentKind::Copilot => &["--excluded-tools=web_fetch", "--excluded-tools=web_search"],
-        AgentKind::Gemini | AgentKind::Opencode | AgentKind::Command | AgentKind::Replay => &[],
     }
 }
 
@@ -83,5 +69,5 @@ pub(super) fn setting(kind: AgentKind) -> Option<(&'static str, Value)> {
 }
 
 fn has_switch(kind: AgentKind) -> bool {
-    !switches(kind).is_empty() || setting(kind).is_some()
+    !profile(kind).without_web.is_empty() || setting(kind).is_some()
 }

@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
+use std::ops::Range;
 
 use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use proctor_model::{McpServerSeen, Usage};
+use proctor_model::McpServerSeen;
 
 /// Outputs of tools, and whatever is not judged, are kept up to this many bytes.
 pub(super) const TEXT_CAP: usize = 64 * 1024;
@@ -20,27 +21,36 @@ pub(super) const WORDS_CAP: usize = 1024 * 1024;
 /// Elements of a list that are read; the rest is skipped.
 pub(super) const LIST_CAP: usize = 16 * 1024;
 
-/// The parts of an object that say what it is.
+/// A text, borrowed from its line where no escape stands in it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub(super) struct Text<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
+
+impl std::ops::Deref for Text<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+/// What says what an object is.
 #[derive(Debug, Deserialize)]
 pub(super) struct Head<'a> {
     /// `type`
     #[serde(rename = "type", borrow)]
-    pub(super) kind: Option<Cow<'a, str>>,
-    /// `subtype`
-    #[serde(borrow)]
-    pub(super) subtype: Option<Cow<'a, str>>,
+    pub(super) kind: Option<Text<'a>>,
 }
 
-impl<'a> Head<'a> {
-    /// The head of an object that is read whole afterwards, and so need not be looked through to its end now: of one that
-    /// begins with its `type`, as agents print it.
-    pub(super) fn at_once(text: &'a str) -> Option<Self> {
-        let rest = text.strip_prefix("{\"type\":\"")?;
-        let (kind, after) = rest.split_at(rest.find(['"', '\\'])?);
-        after.starts_with('"').then_some(Self {
-            kind: Some(Cow::Borrowed(kind)),
-            subtype: None,
-        })
+/// The `type` of an object, empty where it has none. Of one that begins with it, as agents print it, the rest is not looked
+/// at: whoever reads it will.
+///
+/// # Errors
+/// Why it cannot be read.
+pub(super) fn type_of(text: &str) -> Result<Cow<'_, str>, String> {
+    let rest = text.strip_prefix("{\"type\":\"").unwrap_or_default();
+    match rest.split_once('"') {
+        Some((kind, _)) if !kind.contains('\\') => Ok(Cow::Borrowed(kind)),
+        _ => read(text).map(|head: Head<'_>| head.kind.unwrap_or_default().0),
     }
 }
 
@@ -101,34 +111,50 @@ impl Count {
 
 impl<'de> Deserialize<'de> for Count {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = <&RawValue>::deserialize(deserializer)?.get();
-        Ok(match raw.parse() {
-            Ok(count) => Self::Known(count),
-            Err(_) if raw == "null" => Self::Absent,
-            Err(_) => Self::Unreadable,
-        })
+        deserializer.deserialize_any(CountVisitor)
     }
 }
 
-/// Tokens of which `input` includes what was read from and written to a cache, each counted once; `None` where a count is
-/// unreadable or the main ones are missing.
-pub(super) fn usage_with_cache_inside(
-    input: Count,
-    output: Count,
-    cached_read: Count,
-    cache_write: Count,
-) -> Option<Usage> {
-    if input == Count::Absent && output == Count::Absent {
-        return None;
+struct CountVisitor;
+
+impl<'de> Visitor<'de> for CountVisitor {
+    type Value = Count;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a count")
     }
-    let (cached_read, cache_write) = (cached_read.value()?, cache_write.value()?);
-    let uncached = input.value()?.saturating_sub(cached_read);
-    Some(Usage {
-        uncached_input: uncached.saturating_sub(cache_write),
-        cached_read,
-        cache_write,
-        output: output.value()?,
-    })
+
+    fn visit_u64<E>(self, count: u64) -> Result<Count, E> {
+        Ok(Count::Known(count))
+    }
+
+    fn visit_unit<E>(self) -> Result<Count, E> {
+        Ok(Count::Absent)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Count, E> {
+        Ok(Count::Unreadable)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Count, E> {
+        Ok(Count::Unreadable)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Count, E> {
+        Ok(Count::Unreadable)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Count, E> {
+        Ok(Count::Unreadable)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Count, A::Error> {
+        IgnoredAny.visit_seq(list).map(|_| Count::Unreadable)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Count, A::Error> {
+        IgnoredAny.visit_map(map).map(|_| Count::Unreadable)
+    }
 }
 
 /// The first elements of a list, at most [`LIST_CAP`], so that a hostile one costs no memory; `null` is empty.
@@ -225,7 +251,7 @@ pub(super) fn command_in(input: &str) -> Option<String> {
     read::<ShellInput>(input).ok()?.command.0
 }
 
-/// Checks that also where nothing reads a line, its numbers fit, no text holds half of a surrogate pair and nothing is nested deeply.
+/// Checks that also where nothing reads a line, its numbers fit and no text holds half of a surrogate pair.
 ///
 /// `serde_json` looks less closely at what it skips, so a part that nothing reads could hold what makes another reader
 /// refuse the line, or read it differently.
@@ -233,29 +259,58 @@ pub(super) fn command_in(input: &str) -> Option<String> {
 /// # Errors
 /// The place and the reason.
 pub(super) fn check(text: &str) -> Result<(), String> {
-    if may_hide_something(text) {
+    if may_hide_something(text.as_bytes()) {
         read::<Checked>(text)?;
     }
     Ok(())
 }
 
-/// Whether a line may hold a number beyond all bounds, half of a surrogate pair or deep nesting: most have nothing that
-/// looks like it, and need not be read for that alone.
-fn may_hide_something(text: &str) -> bool {
+/// Whether a line may hold a number beyond all bounds or half of a surrogate pair: most have nothing that looks like it, and
+/// need not be read for that alone.
+fn may_hide_something(bytes: &[u8]) -> bool {
     /// No number of fewer digits is beyond all bounds without an exponent.
     const DIGITS: usize = 128;
-    /// Fewer brackets are not deep.
-    const BRACKETS: usize = 100;
-    let bytes = text.as_bytes();
-    let pairs = bytes.iter().zip(bytes.iter().skip(1));
-    let exponents =
-        pairs.filter(|(digit, mark)| digit.is_ascii_digit() && matches!(mark, b'e' | b'E'));
-    let brackets = bytes.iter().filter(|byte| matches!(byte, b'[' | b'{'));
-    let mut pieces = bytes.chunks_exact(DIGITS);
-    exponents.count() > 0
-        || brackets.count() > BRACKETS
-        || pieces.any(|piece| piece.iter().all(u8::is_ascii_digit))
-        || ["\\ud", "\\uD"].iter().any(|begin| text.contains(begin))
+    /// Bytes that are looked at in a few steps, as long as there is no branch.
+    const BLOCK: usize = 64;
+    let is = |byte: u8, other: u8| u8::from(byte == other);
+    let begins_odd = |one: u8, two: u8| {
+        let digit = u8::from(one.wrapping_sub(b'0') < 10) | is(one, b'.');
+        (digit & is(two | 0x20, b'e')) | (is(one, b'\\') & is(two, b'u'))
+    };
+    let next = bytes.get(1..).unwrap_or_default();
+    let mut blocks = bytes.chunks(BLOCK).zip(next.chunks(BLOCK)).enumerate();
+    let is_odd = |(place, (ones, twos)): (usize, (&[u8], &[u8]))| {
+        let pairs = ones.iter().zip(twos);
+        let found = pairs.fold(0, |found, (one, two)| found | begins_odd(*one, *two));
+        found != 0 && has_odd(bytes, place * BLOCK..(place + 1) * BLOCK)
+    };
+    blocks.any(is_odd)
+        || (bytes.chunks_exact(DIGITS)).any(|piece| piece.iter().all(u8::is_ascii_digit))
+}
+
+/// Whether half of a surrogate pair begins here, or an exponent of three digits, where it is not of a word.
+fn has_odd(bytes: &[u8], places: Range<usize>) -> bool {
+    let mut windows = bytes
+        .windows(5)
+        .enumerate()
+        .take(places.end)
+        .skip(places.start);
+    windows.any(|(at, window)| match window[1] {
+        b'u' => window[0] == b'\\' && window[2] | 0x20 == b'd',
+        b'e' | b'E' => {
+            (window[2] == b'+' || window[2].is_ascii_digit())
+                && window[3..].iter().all(u8::is_ascii_digit)
+                && !ends_a_word(&bytes[..=at])
+        }
+        _ => false,
+    })
+}
+
+/// Whether bytes are of a word and of no number, as in `"b3e500"`.
+fn ends_a_word(bytes: &[u8]) -> bool {
+    let is_number = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'-');
+    let before = bytes.iter().rfind(|byte| !is_number(byte));
+    before.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'"')
 }
 
 /// Any value, of which every part is read and nothing is kept.

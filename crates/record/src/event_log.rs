@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Doing as _;
-use crate::event_wire::EventLine;
+use crate::event_wire::{Dropped, EventLine, ReadEvent};
 use crate::line_file::LineFile;
 use crate::lines::{BadLine, Found, LineReader};
 use crate::{RecordError, Redactor, RowProblem};
@@ -60,7 +60,7 @@ impl EventLog {
         redactor: Redactor,
     ) -> Result<Self, RecordError> {
         let mut log = Self {
-            file: LineFile::create(path, redactor, Redactor::redact_json)?,
+            file: LineFile::create(path, redactor, Redactor::redact_json_line)?,
             room: MOST_BYTES,
             dropped: 0,
             last: Duration::ZERO,
@@ -90,7 +90,7 @@ impl EventLog {
         if self.room == 0 {
             self.dropped += 1;
         } else {
-            self.put(&EventLine::new(event))?;
+            self.put(&EventLine(event))?;
         }
         if self.last.saturating_sub(self.flushed) >= FLUSH_EVERY {
             self.flush()?;
@@ -120,7 +120,11 @@ impl EventLog {
     /// When the file cannot be written.
     pub fn finish(mut self) -> Result<u64, RecordError> {
         if self.dropped > 0 {
-            self.put(&EventLine::dropped(self.last, self.dropped))?;
+            let dropped = Dropped {
+                at_ms: self.last,
+                events: self.dropped,
+            };
+            self.put(&dropped)?;
         }
         self.flush()?;
         Ok(self.dropped)
@@ -239,9 +243,12 @@ fn untold_cut(kind: &EventKind) -> Option<Cut> {
 }
 
 fn parse(line: &[u8], ended: bool) -> Result<Result<AgentEvent, u64>, BadLine> {
-    match serde_json::from_slice::<EventLine>(line) {
-        Ok(line) => line.read().map_err(BadLine::new),
-        Err(_) => Err(BadLine::explain::<EventLine>(line, ended)),
+    if let Ok(ReadEvent(event)) = serde_json::from_slice(line) {
+        return Ok(Ok(event));
+    }
+    match serde_json::from_slice::<Dropped>(line) {
+        Ok(dropped) => Ok(Err(dropped.events)),
+        Err(_) => Err(BadLine::explain::<ReadEvent>(line, ended)),
     }
 }
 

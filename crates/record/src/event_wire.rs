@@ -9,16 +9,34 @@ use proctor_model::{
     ToolResult, Usage,
 };
 
-/// One line: when, and what.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct EventLine {
-    at_ms: f64,
-    #[serde(flatten)]
-    kind: WireKind,
+/// A line to write.
+#[derive(Serialize)]
+pub(super) struct EventLine<'a>(#[serde(with = "WireEvent")] pub(super) &'a AgentEvent);
+
+/// A line that was read.
+#[derive(Deserialize)]
+pub(super) struct ReadEvent(#[serde(with = "WireEvent")] pub(super) AgentEvent);
+
+/// A line that is no event: so many were not kept because the log was full.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "type", rename = "dropped")]
+pub(super) struct Dropped {
+    #[serde(with = "at_ms")]
+    pub(super) at_ms: Duration,
+    pub(super) events: u64,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "AgentEvent")]
+struct WireEvent {
+    #[serde(rename = "at_ms", with = "at_ms")]
+    at: Duration,
+    #[serde(flatten, with = "WireKind")]
+    kind: EventKind,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "EventKind", tag = "type", rename_all = "snake_case")]
 enum WireKind {
     Started {
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -44,10 +62,10 @@ enum WireKind {
         changes: Vec<(String, String)>,
         ok: bool,
     },
-    Usage(#[serde(with = "WireUsage")] Usage),
-    Cost {
-        usd: f64,
-    },
+    #[serde(rename = "usage")]
+    UsageSeen(#[serde(with = "WireUsage")] Usage),
+    #[serde(rename = "cost")]
+    CostSeen(#[serde(with = "usd")] f64),
     ProviderFault(#[serde(with = "WireFault")] ProviderFault),
     Warning {
         text: String,
@@ -63,14 +81,7 @@ enum WireKind {
     Unparsed {
         reason: String,
     },
-    Cut {
-        #[serde(with = "WireCut")]
-        what: Cut,
-    },
-    /// Not an event: so many were not kept because the log was full.
-    Dropped {
-        events: u64,
-    },
+    Cut(#[serde(with = "what")] Cut),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -191,91 +202,67 @@ mod reset {
     }
 }
 
-impl EventLine {
-    pub(super) fn new(event: &AgentEvent) -> Self {
-        Self {
-            at_ms: event.at.as_secs_f64() * 1e3,
-            kind: WireKind::new(event.kind.clone()),
-        }
+/// A time in milliseconds.
+mod at_ms {
+    use super::{Deserialize, Deserializer, Duration, Serializer};
+    use serde::de::Error as _;
+
+    pub(super) fn serialize<S: Serializer>(
+        at: &Duration,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(at.as_secs_f64() * 1e3)
     }
 
-    pub(super) fn dropped(at: Duration, events: u64) -> Self {
-        Self {
-            at_ms: at.as_secs_f64() * 1e3,
-            kind: WireKind::Dropped { events },
-        }
-    }
-
-    /// The event, or how many events were dropped, or why it is neither.
-    pub(super) fn read(self) -> Result<Result<AgentEvent, u64>, String> {
-        let at = Duration::try_from_secs_f64(self.at_ms / 1e3)
-            .map_err(|_| format!("at_ms: {} is no time", self.at_ms))?;
-        Ok(self.kind.read().map(|kind| AgentEvent { at, kind }))
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+        let at_ms = f64::deserialize(from)?;
+        Duration::try_from_secs_f64(at_ms / 1e3)
+            .map_err(|_| D::Error::custom(format!("{at_ms} is no time")))
     }
 }
 
-impl WireKind {
-    fn new(kind: EventKind) -> Self {
-        match kind {
-            EventKind::Started {
-                session,
-                model,
-                cli_version,
-                mcp_servers,
-                tools,
-            } => Self::Started {
-                session,
-                model,
-                cli_version,
-                mcp_servers,
-                tools,
-            },
-            EventKind::Message { text } => Self::Message { text },
-            EventKind::Reasoning { text } => Self::Reasoning { text },
-            EventKind::ToolStarted(call) => Self::ToolStarted(call),
-            EventKind::ToolEnded(result) => Self::ToolEnded(result),
-            EventKind::FilesChanged { changes, ok } => Self::FilesChanged { changes, ok },
-            EventKind::UsageSeen(usage) => Self::Usage(usage),
-            EventKind::CostSeen(usd) => Self::Cost { usd },
-            EventKind::ProviderFault(fault) => Self::ProviderFault(fault),
-            EventKind::Warning { text } => Self::Warning { text },
-            EventKind::Finished { ok, answer } => Self::Finished { ok, answer },
-            EventKind::Unknown { name } => Self::Unknown { name },
-            EventKind::Unparsed { reason } => Self::Unparsed { reason },
-            EventKind::Cut(what) => Self::Cut { what },
-        }
+/// A cost as `{"usd": ..}`.
+mod usd {
+    use super::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    struct Cost {
+        usd: f64,
     }
 
-    fn read(self) -> Result<EventKind, u64> {
-        Ok(match self {
-            Self::Started {
-                session,
-                model,
-                cli_version,
-                mcp_servers,
-                tools,
-            } => EventKind::Started {
-                session,
-                model,
-                cli_version,
-                mcp_servers,
-                tools,
-            },
-            Self::Message { text } => EventKind::Message { text },
-            Self::Reasoning { text } => EventKind::Reasoning { text },
-            Self::ToolStarted(call) => EventKind::ToolStarted(call),
-            Self::ToolEnded(result) => EventKind::ToolEnded(result),
-            Self::FilesChanged { changes, ok } => EventKind::FilesChanged { changes, ok },
-            Self::Usage(usage) => EventKind::UsageSeen(usage),
-            Self::Cost { usd } => EventKind::CostSeen(usd),
-            Self::ProviderFault(fault) => EventKind::ProviderFault(fault),
-            Self::Warning { text } => EventKind::Warning { text },
-            Self::Finished { ok, answer } => EventKind::Finished { ok, answer },
-            Self::Unknown { name } => EventKind::Unknown { name },
-            Self::Unparsed { reason } => EventKind::Unparsed { reason },
-            Self::Cut { what } => EventKind::Cut(what),
-            Self::Dropped { events } => return Err(events),
-        })
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde gives the field as it is"
+    )]
+    pub(super) fn serialize<S: Serializer>(usd: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+        Cost { usd: *usd }.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+        Cost::deserialize(from).map(|cost| cost.usd)
+    }
+}
+
+/// What was cut as `{"what": ..}`.
+mod what {
+    use super::{Cut, Deserialize, Deserializer, Serialize, Serializer, WireCut};
+
+    #[derive(Serialize, Deserialize)]
+    struct Missing {
+        #[serde(with = "WireCut")]
+        what: Cut,
+    }
+
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde gives the field as it is"
+    )]
+    pub(super) fn serialize<S: Serializer>(what: &Cut, serializer: S) -> Result<S::Ok, S::Error> {
+        Missing { what: *what }.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Cut, D::Error> {
+        Missing::deserialize(from).map(|missing| missing.what)
     }
 }
 

@@ -15,7 +15,7 @@ use crate::{RecordError, Redactor, private};
 const PIECE: usize = 128 * 1024;
 
 /// How secrets in a line are replaced.
-type Redact = for<'t> fn(&Redactor, &'t str) -> Cow<'t, str>;
+type Redact = for<'t> fn(&Redactor, &'t [u8]) -> Cow<'t, [u8]>;
 
 /// A file of lines.
 #[derive(Debug)]
@@ -25,11 +25,9 @@ pub(super) struct LineFile {
     redactor: Redactor,
     redact: Redact,
     /// Lines with their ends, the first of them maybe without its beginning.
-    pending: String,
+    pending: Vec<u8>,
     /// How much of them is free of secrets.
     clean: usize,
-    /// How much of them is written: some bytes of a character, or of what could not be written at once.
-    gone: usize,
     /// How much was written in all.
     written: usize,
 }
@@ -41,16 +39,9 @@ impl LineFile {
         redactor: Redactor,
         redact: Redact,
     ) -> Result<Self, RecordError> {
-        Ok(Self {
-            file: private::create_file(path)?,
-            path: path.to_path_buf(),
-            redactor,
-            redact,
-            pending: String::new(),
-            clean: 0,
-            gone: 0,
-            written: 0,
-        })
+        let mut file = Self::at_end_of(private::create_file(path)?, path, redactor);
+        file.redact = redact;
+        Ok(file)
     }
 
     /// Goes on at the end of a file of JSON lines.
@@ -59,23 +50,23 @@ impl LineFile {
             file,
             path: path.to_path_buf(),
             redactor,
-            redact: Redactor::redact_json,
-            pending: String::new(),
+            redact: Redactor::redact_json_line,
+            pending: Vec::new(),
             clean: 0,
-            gone: 0,
             written: 0,
         }
     }
 
     /// Adds a line of JSON; tells how long it is with its end.
     pub(super) fn put(&mut self, line: &impl Serialize) -> Result<usize, RecordError> {
-        let text = serde_json::to_string(line)
-            .map_err(Into::into)
-            .doing("write", &self.path)?;
-        let pending = self.next()?;
-        pending.push_str(&text);
-        pending.push('\n');
-        Ok(text.len() + 1)
+        let begin = self.next()?.len();
+        let written = serde_json::to_writer(&mut self.pending, line);
+        if written.is_err() {
+            self.pending.truncate(begin);
+        }
+        written.map_err(Into::into).doing("write", &self.path)?;
+        self.pending.push(b'\n');
+        Ok(self.pending.len() - begin)
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -83,10 +74,10 @@ impl LineFile {
     }
 
     /// Where the next line is put, its end included. Of what was gathered whole pieces are written first.
-    pub(super) fn next(&mut self) -> Result<&mut String, RecordError> {
+    pub(super) fn next(&mut self) -> Result<&mut Vec<u8>, RecordError> {
         if self.pending.len() >= PIECE {
             self.replace_secrets();
-            let end = self.written + self.pending.len() - self.gone;
+            let end = self.written + self.pending.len();
             self.write(self.pending.len().saturating_sub(end % PIECE))?;
         }
         Ok(&mut self.pending)
@@ -98,26 +89,22 @@ impl LineFile {
         self.write(self.pending.len())
     }
 
-    /// Writes what was gathered up to this place, and forgets it.
+    /// Writes what was gathered up to this place, and forgets as much as was written.
     fn write(&mut self, to: usize) -> Result<(), RecordError> {
+        let mut gone = 0;
         let mut result = Ok(());
-        while self.gone < to && result.is_ok() {
-            match self.file.write(&self.pending.as_bytes()[self.gone..to]) {
+        while gone < to && result.is_ok() {
+            match self.file.write(&self.pending[gone..to]) {
                 Ok(0) => result = Err(ErrorKind::WriteZero.into()),
-                Ok(count) => {
-                    self.gone += count;
-                    self.written += count;
-                }
+                Ok(count) => gone += count,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => result = Err(error),
             }
         }
-        let whole = (0..=self.gone).rfind(|end| self.pending.is_char_boundary(*end));
-        let whole = whole.unwrap_or(0);
-        self.pending.drain(..whole);
+        self.pending.drain(..gone);
         self.pending.shrink_to(2 * PIECE);
-        self.gone -= whole;
-        self.clean -= whole;
+        self.clean -= gone;
+        self.written += gone;
         result.doing("write", &self.path)
     }
 
@@ -125,13 +112,12 @@ impl LineFile {
     fn replace_secrets(&mut self) {
         let fresh = &self.pending[self.clean..];
         if self.redactor.finds(fresh) {
-            let mut clean = String::with_capacity(fresh.len());
-            for line in fresh.split_terminator('\n') {
-                clean.push_str(&(self.redact)(&self.redactor, line));
-                clean.push('\n');
+            let mut clean = Vec::with_capacity(fresh.len());
+            for line in fresh.split_inclusive(|byte| *byte == b'\n') {
+                clean.extend_from_slice(&(self.redact)(&self.redactor, line));
             }
             self.pending.truncate(self.clean);
-            self.pending.push_str(&clean);
+            self.pending.extend_from_slice(&clean);
         }
         self.clean = self.pending.len();
     }
@@ -158,14 +144,14 @@ mod tests {
     fn whole_pieces_are_written_and_the_rest_follows_with_its_secrets_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("lines");
-        let mut file = LineFile::create(&path, redactor(), Redactor::redact).unwrap();
+        let mut file = LineFile::create(&path, redactor(), Redactor::redact_bytes).unwrap();
         let mut all = String::new();
         for number in 0..9_000 {
             let line = format!(
                 "{number} é {} a-secret-of-some-length\n",
                 "x".repeat(number % 61)
             );
-            file.next().unwrap().push_str(&line);
+            file.next().unwrap().extend_from_slice(line.as_bytes());
             all.push_str(&line.replace("a-secret-of-some-length", "[redacted:API_KEY]"));
             let written = fs::read_to_string(&path);
             if let Ok(written) = written {
@@ -176,7 +162,7 @@ mod tests {
         }
         assert!(fs::metadata(&path).unwrap().len() > PIECE as u64);
         file.put_down().unwrap();
-        file.next().unwrap().push_str("last\n");
+        file.next().unwrap().extend_from_slice(b"last\n");
         drop(file);
         assert!(fs::read_to_string(&path).unwrap() == all + "last\n");
     }
@@ -189,10 +175,10 @@ mod tests {
         let for_reading = File::open(&path).unwrap();
         let mut file = LineFile::at_end_of(for_reading, &path, redactor());
         let line = format!("{}\n", "é".repeat(PIECE));
-        file.next().unwrap().push_str(&line);
+        file.next().unwrap().extend_from_slice(line.as_bytes());
         assert!(file.next().is_err() && file.put_down().is_err());
         file.file = fs::OpenOptions::new().append(true).open(&path).unwrap();
-        file.next().unwrap().push_str(&line);
+        file.next().unwrap().extend_from_slice(line.as_bytes());
         file.put_down().unwrap();
         assert!(fs::read_to_string(&path).unwrap() == line.repeat(2));
     }

@@ -152,18 +152,20 @@ impl Redactor {
         }
     }
 
-    /// [`Self::redact_json`] of a line of JSON that serde wrote; `None` where it holds no secret.
+    /// [`Self::redact_json`] of a line of JSON that serde wrote.
     #[must_use]
-    pub fn redact_json_line(&self, line: &[u8]) -> Option<String> {
-        let search = self.search.as_ref()?;
-        let text = search.finds(line).then(|| String::from_utf8_lossy(line))?;
-        Some(self.redact_json(&text).into_owned())
+    pub fn redact_json_line<'a>(&self, line: &'a [u8]) -> Cow<'a, [u8]> {
+        if !self.finds(line) {
+            return Cow::Borrowed(line);
+        }
+        let text = String::from_utf8_lossy(line);
+        Cow::Owned(self.redact_json(&text).into_owned().into_bytes())
     }
 
-    /// Whether the text holds a secret.
-    pub(super) fn finds(&self, text: &str) -> bool {
+    /// Whether the bytes hold a secret.
+    pub(super) fn finds(&self, bytes: &[u8]) -> bool {
         let search = self.search.as_ref();
-        search.is_some_and(|search| search.finds(text.as_bytes()))
+        search.is_some_and(|search| search.finds(bytes))
     }
 
     /// Replaces the secrets in a file that another program wrote, in bounded memory. A file that holds none is

@@ -19,10 +19,10 @@ pub(super) struct SecretSearch {
     longest: usize,
 }
 
-/// How much of some bytes cannot change any more.
+/// How much of some bytes cannot change any more, and what it is with its secrets replaced, if it has any.
 pub(super) struct Settled {
     pub(super) end: usize,
-    pub(super) found_any: bool,
+    pub(super) replaced: Option<Vec<u8>>,
 }
 
 impl SecretSearch {
@@ -79,13 +79,15 @@ impl SecretSearch {
         next.is_some_and(|pattern| pattern.as_bytes().starts_with(bytes))
     }
 
-    /// Adds the bytes with their secrets replaced, as far as what comes next cannot change that.
-    pub(super) fn replace_settled(&self, bytes: &[u8], output: &mut Vec<u8>) -> Settled {
+    /// Replaces the secrets in bytes, as far as what comes next cannot change that.
+    pub(super) fn settle(&self, bytes: &[u8]) -> Settled {
         let (mut done, mut open) = (0, self.open_from(bytes, 0));
+        let mut replaced: Option<Vec<u8>> = None;
         for found in self.automaton.find_iter(bytes) {
             if found.start() >= open {
                 break;
             }
+            let output = replaced.get_or_insert_default();
             output.extend_from_slice(&bytes[done..found.start()]);
             output.extend_from_slice(self.replacements[found.pattern()].as_bytes());
             done = found.end();
@@ -93,10 +95,12 @@ impl SecretSearch {
                 open = self.open_from(bytes, done);
             }
         }
-        output.extend_from_slice(&bytes[done..open]);
+        if let Some(output) = &mut replaced {
+            output.extend_from_slice(&bytes[done..open]);
+        }
         Settled {
             end: open,
-            found_any: done > 0,
+            replaced,
         }
     }
 }

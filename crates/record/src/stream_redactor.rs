@@ -28,12 +28,23 @@ impl StreamRedactor {
         let Some(search) = &self.search else {
             return Cow::Borrowed(bytes);
         };
-        self.held.extend_from_slice(bytes);
-        let mut output = Vec::with_capacity(self.held.len());
-        let settled = search.replace_settled(&self.held, &mut output);
-        self.found_any |= settled.found_any;
-        self.held.drain(..settled.end);
-        Cow::Owned(output)
+        let held = std::mem::take(&mut self.held);
+        let all = if held.is_empty() {
+            Cow::Borrowed(bytes)
+        } else {
+            Cow::Owned([&held, bytes].concat())
+        };
+        let settled = search.settle(&all);
+        self.found_any |= settled.replaced.is_some();
+        self.held = all[settled.end..].to_vec();
+        match (settled.replaced, all) {
+            (Some(replaced), _) => Cow::Owned(replaced),
+            (None, Cow::Borrowed(all)) => Cow::Borrowed(&all[..settled.end]),
+            (None, Cow::Owned(mut all)) => {
+                all.truncate(settled.end);
+                Cow::Owned(all)
+            }
+        }
     }
 
     /// What was held back, when nothing more comes.

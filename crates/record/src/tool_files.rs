@@ -260,7 +260,7 @@ fn write_lines(
 ) -> Result<(), RecordError> {
     let written = put_lines(path, lines, || {
         reach("artifacts.write").doing("write", path)?;
-        LineFile::create(path, redactor.clone(), Redactor::redact_json)
+        LineFile::create(path, redactor.clone(), Redactor::redact_json_line)
     })?;
     if written {
         return Ok(());

@@ -25,7 +25,7 @@ impl Transcript {
     /// When the file cannot be written.
     pub fn create(path: &Path, redactor: Redactor) -> Result<Self, RecordError> {
         Ok(Self {
-            file: LineFile::create(path, redactor, Redactor::redact)?,
+            file: LineFile::create(path, redactor, Redactor::redact_bytes)?,
             room: MOST_BYTES,
             omitted: 0,
         })
@@ -52,8 +52,8 @@ impl Transcript {
         }
         self.room -= line.len() + 1;
         let pending = self.file.next()?;
-        pending.push_str(line);
-        pending.push('\n');
+        pending.extend_from_slice(line.as_bytes());
+        pending.push(b'\n');
         Ok(())
     }
 
@@ -73,7 +73,7 @@ impl Transcript {
     pub fn finish(mut self) -> Result<u64, RecordError> {
         if self.omitted > 0 {
             let note = format!("[{} further lines omitted]\n", self.omitted);
-            self.file.next()?.push_str(&note);
+            self.file.next()?.extend_from_slice(note.as_bytes());
         }
         self.flush()?;
         Ok(self.omitted)

@@ -334,8 +334,7 @@ impl CallListener {
     }
 
     fn keep(&mut self, line: &[u8]) -> io::Result<()> {
-        let redacted = self.redactor.redact_json_line(line);
-        let line = redacted.as_ref().map_or(line, String::as_bytes);
+        let line = self.redactor.redact_json_line(line);
         if self.length + line.len() as u64 > LONGEST_LOG {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
@@ -346,9 +345,9 @@ impl CallListener {
             self.kept.insert(tempfile::tempfile_in(folder)?)
         };
         kept.seek(io::SeekFrom::Start(self.length))?;
-        kept.write_all(line)?;
+        kept.write_all(&line)?;
         self.length += line.len() as u64;
-        self.log.write_all(line)
+        self.log.write_all(&line)
     }
 }
 

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use crate::cli::args::ReplayArgs;
 use crate::cli::failure::{Failure, Kind, Outcome};
-use proctor_agents::cassette::{PlayOptions, play};
+use proctor_cassette::{PlayOptions, play};
 
 /// Plays a cassette in the current folder; its exit code is the recorded one.
 pub(in crate::cli) fn run(args: &ReplayArgs) -> Outcome<ExitCode> {

@@ -1,18 +1,20 @@
 //! What Claude Code prints with `--output-format stream-json --verbose`: one JSON object a line, a result at the end.
 
 mod counts;
+pub(super) mod profile;
+pub(super) mod qwen_profile;
 mod turn;
 mod usage;
 mod wire;
 
 pub(super) use crate::claude::counts::ClaudeUsage;
 use crate::claude::turn::Turns;
-use crate::claude::usage::{Running, Told, settle};
+use crate::claude::usage::{FinalFigures, Running, settle};
 use crate::claude::wire::{Final, Partial, RateLimit, System, Turn};
+use crate::dialect::{Dialect, Sink};
 use crate::fault::{self, fault, fault_in};
 use crate::reset::reset_at;
-use crate::stream::{Dialect, Sink};
-use crate::wire::{Head, ServerState, border, read, words};
+use crate::wire::{Head, ServerState, border, read, type_of, words};
 use proctor_model::{
     EventKind, ModelTokens, ProviderFault, ProviderFaultKind, Reset, StreamReport, Usage,
 };
@@ -65,7 +67,7 @@ pub(super) struct ClaudeStream {
     is_qwen: bool,
     turns: Turns,
     running: Running,
-    told: Option<Told>,
+    told: Option<FinalFigures>,
     inits: u32,
     client_fault: Option<ProviderFault>,
     /// When the account's limit ends, as its last refusal told.
@@ -82,28 +84,23 @@ pub(super) struct ClaudeStream {
 
 impl Dialect for ClaudeStream {
     fn line(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), String> {
-        let head = match Head::at_once(text) {
-            Some(head) if matches!(head.kind.as_deref(), Some("assistant" | "user")) => head,
-            _ => read(text)?,
-        };
-        let kind = head.kind.as_deref().unwrap_or_default();
-        match kind {
-            "system" => self.system(
-                head.subtype.as_deref().unwrap_or_default(),
-                read(text)?,
-                sink,
-            ),
+        match &*type_of(text)? {
+            "system" => self.system(read(text)?, sink),
             "assistant" => self.assistant(read(text)?, sink),
             "user" => {
                 // A turn that cannot be read is something that came, too.
                 self.after_final = true;
-                self.user(read(text)?, sink);
+                self.turns.user(read(text)?, sink);
             }
             "result" => self.result(&read(text)?, sink)?,
             "stream_event" => self.partial(read(text)?, sink),
             "rate_limit_event" => self.rate_limit(read(text)?, sink),
-            quiet if QUIET.contains(&quiet) => {}
-            _ => sink.unknown(kind),
+            other => {
+                read::<Head<'_>>(text)?;
+                if !QUIET.contains(&other) {
+                    sink.unknown(other);
+                }
+            }
         }
         Ok(())
     }
@@ -178,11 +175,11 @@ impl ClaudeStream {
     /// Tells a request that failed and is tried again. Without a status it was answered by nobody, or the answer broke off:
     /// which of both is not told.
     fn retried(&mut self, status: Option<u16>, message: &str, sink: &mut Sink<'_>) {
-        let found = fault(&fault::Told {
+        let found = fault(&fault::ClientFailure {
             status,
             code: Some(message),
             message,
-            ..fault::Told::default()
+            ..fault::ClientFailure::default()
         });
         let is_of_line = matches!(
             found.kind,
@@ -192,8 +189,8 @@ impl ClaudeStream {
         sink.fault(found);
     }
 
-    fn system(&mut self, subtype: &str, system: System, sink: &mut Sink<'_>) {
-        match subtype {
+    fn system(&mut self, system: System<'_>, sink: &mut Sink<'_>) {
+        match system.subtype.as_deref().unwrap_or_default() {
             "init" => self.init(system, sink),
             "api_retry" => {
                 let message = system.error.0.unwrap_or_default();
@@ -205,10 +202,10 @@ impl ClaudeStream {
                 let waits = system.data.0.is_some_and(|data| data.delay_ms.0.is_some());
                 let code = if waits { "rate_limit" } else { "server_error" };
                 self.report.broke_off |= !waits;
-                sink.fault(fault(&fault::Told {
+                sink.fault(fault(&fault::ClientFailure {
                     code: Some(code),
                     message: "a request failed and is tried again",
-                    ..fault::Told::default()
+                    ..fault::ClientFailure::default()
                 }));
             }
             "permission_denied" => {
@@ -224,7 +221,7 @@ impl ClaudeStream {
         }
     }
 
-    fn init(&mut self, system: System, sink: &mut Sink<'_>) {
+    fn init(&mut self, system: System<'_>, sink: &mut Sink<'_>) {
         self.after_final = true;
         self.begun_anew = true;
         self.inits = self.inits.saturating_add(1);
@@ -244,24 +241,17 @@ impl ClaudeStream {
         });
     }
 
-    fn user(&mut self, turn: Turn<'_>, sink: &mut Sink<'_>) {
-        self.after_final = true;
-        self.turns.user(turn, sink);
-    }
-
     fn assistant(&mut self, mut turn: Turn<'_>, sink: &mut Sink<'_>) {
         self.after_final = true;
-        let (id, usage) = (turn.message.id.take(), turn.message.usage.0.take());
+        let (id, usage) = (turn.message.id.take(), turn.message.usage.take());
         let model = turn.message.model.clone();
-        if self.is_qwen && (id.is_none() || self.last_message.0 != id) {
-            self.last_message = (id.clone(), false);
+        if self.is_qwen && (id.is_none() || self.last_message.0.as_deref() != id.as_deref()) {
+            self.last_message = (id.as_deref().map(str::to_owned), false);
         }
-        if let Some(fault) = self.turns.assistant(turn, sink) {
-            self.client_fault = Some(fault);
-            return;
-        }
-        self.client_fault = None;
-        if let (Some(id), Some(usage)) = (id, usage) {
+        self.client_fault = self.turns.assistant(turn, sink);
+        if self.client_fault.is_none()
+            && let (Some(id), Some(usage)) = (id, usage)
+        {
             self.usage((&id, model.as_deref()), &usage, sink);
         }
     }
@@ -283,11 +273,11 @@ impl ClaudeStream {
     }
 
     /// A part of a message: the full event tells its content, so only its token counts are of interest.
-    fn partial(&mut self, partial: Partial, sink: &mut Sink<'_>) {
-        let Some(event) = partial.event.0 else { return };
-        let (id, model, usage) = match event.message.0 {
-            Some(message) => (message.id.0, message.model.0, message.usage.0),
-            None => (partial.api_message_id.0, None, event.usage.0),
+    fn partial(&mut self, partial: Partial<'_>, sink: &mut Sink<'_>) {
+        let Some(event) = partial.event else { return };
+        let (id, model, usage) = match event.message {
+            Some(message) => (message.id, message.model, message.usage),
+            None => (partial.api_message_id, None, event.usage),
         };
         if let (Some(id), Some(usage)) = (id, usage) {
             self.usage((&id, model.as_deref()), &usage, sink);
@@ -297,7 +287,7 @@ impl ClaudeStream {
     /// The final event. The last one counts: a sub-agent in the background makes two, and the last tells all.
     fn result(&mut self, last: &Final<'_>, sink: &mut Sink<'_>) -> Result<(), String> {
         let results = self.report.finals.saturating_add(1);
-        let told = Told::read(last, &self.running, results, self.is_qwen)?;
+        let told = FinalFigures::read(last, &self.running, results, self.is_qwen)?;
         let subtype = last.subtype.as_deref().unwrap_or_default();
         let failed = self.qwen_failed(last, &told);
         let is_error = last.is_error.unwrap_or(subtype != "success") || failed;
@@ -339,7 +329,7 @@ impl ClaudeStream {
 
     /// Whether Qwen Code failed without a word of it but in its answer, as 0.15 does: no token was used for it, so the
     /// answer is the client's own. Where no message was told, the whole session used none.
-    fn qwen_failed(&self, last: &Final<'_>, told: &Told) -> bool {
+    fn qwen_failed(&self, last: &Final<'_>, told: &FinalFigures) -> bool {
         let answer = last.result.as_deref().unwrap_or_default();
         let by_model = match &self.turns.answer {
             Some(said) => said.starts_with(QWEN_FAILURE) && self.last_message.1,
@@ -379,7 +369,7 @@ impl ClaudeStream {
         self.report.broke_off |= cut_off || message.starts_with("API Error: terminated");
         let code = refused.then_some("refusal");
         let code = code.or(last.api_error_type.0.as_deref());
-        let mut found = fault(&fault::Told {
+        let mut found = fault(&fault::ClientFailure {
             status: last.api_error_status.0,
             code: code.or(cut_off.then_some("server_error")),
             message: &message,
@@ -404,11 +394,11 @@ impl ClaudeStream {
         };
         if info.status.0.as_deref() == Some("rejected") {
             self.limit_ends = info.resets_at.0.map(reset_at);
-            sink.fault(fault(&fault::Told {
+            sink.fault(fault(&fault::ClientFailure {
                 code: Some("rate_limit"),
                 message: "the account's limit is reached",
                 reset: self.limit_ends.clone(),
-                ..fault::Told::default()
+                ..fault::ClientFailure::default()
             }));
         }
     }

@@ -577,6 +577,8 @@ fn a_spoiled_line_is_counted_and_decides_nothing() {
         DONE[..DONE.len() - 1].to_owned(),
         "[1]".to_owned(),
         "not json".to_owned(),
+        r#"{"type":"new","a":{"a":"#.to_owned(),
+        "{\"type\":\"a\u{1}b\"}".to_owned(),
         "[".repeat(1_000_000),
         format!(r#"{{"type":{}"#, "[".repeat(1_000_000)),
     ] {

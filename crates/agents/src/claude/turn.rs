@@ -5,9 +5,9 @@ use serde_json::value::RawValue;
 use crate::by_model::MODELS_CAP;
 use crate::calls::{Calls, mcp_parts};
 use crate::claude::wire::{Block, Content, Turn};
-use crate::fault::{Told, fault, speaks_of_failure};
-use crate::stream::Sink;
-use crate::wire::{LIST_CAP, TEXT_CAP, WORDS_CAP, border, command_in, cut, read, words};
+use crate::dialect::Sink;
+use crate::fault::{ClientFailure, fault, speaks_of_failure};
+use crate::wire::{LIST_CAP, TEXT_CAP, WORDS_CAP, border, capped, command_in, cut, read, words};
 use proctor_model::{Cut, EventKind, ProviderFault, ToolCall, ToolResult};
 
 /// What is known of the turns so far.
@@ -46,30 +46,33 @@ impl Turns {
             return client_message(&turn, sink);
         }
         let parent = turn.parent_tool_use_id.as_deref();
-        if let (None, Some(model)) = (parent, turn.message.model) {
+        if let (None, Some(model)) = (parent, &turn.message.model) {
             self.answered_by(model);
         }
         match turn.message.content {
             Content::Text(text) => self.message(text, parent, sink),
-            Content::Blocks(blocks) => each_block(&blocks, Cut::List, sink, |block, sink| {
+            Content::Blocks(blocks) => each_block(blocks, Cut::List, sink, |block, sink| {
                 self.said(block, parent, sink)
             }),
         }
         None
     }
 
-    fn answered_by(&mut self, model: String) {
-        if self.models.len() < MODELS_CAP && !self.models.contains(&model) {
-            self.models.push(model.clone());
+    fn answered_by(&mut self, model: &str) {
+        if self.model.as_deref() == Some(model) {
+            return;
         }
-        self.model = Some(model);
+        if self.models.len() < MODELS_CAP && !self.models.iter().any(|known| known == model) {
+            self.models.push(model.to_owned());
+        }
+        self.model = Some(model.to_owned());
     }
 
     /// Reads a `user` event: the answers of tools.
     pub(super) fn user(&mut self, turn: Turn<'_>, sink: &mut Sink<'_>) {
         let of_sub_agent = turn.parent_tool_use_id.is_some();
         if let Content::Blocks(blocks) = turn.message.content {
-            each_block(&blocks, Cut::Output, sink, |block, sink| {
+            each_block(blocks, Cut::Output, sink, |block, sink| {
                 self.heard(block, of_sub_agent, sink)
             });
         }
@@ -135,7 +138,7 @@ impl Turns {
             command: runs_shell.then(|| command_in(input)).flatten(),
             arguments: words(input),
             parent: parent.map(str::to_owned),
-            name: cut(name, TEXT_CAP),
+            name: capped(&name),
         };
         self.calls.start(call, sink);
         Ok(())
@@ -144,7 +147,7 @@ impl Turns {
     /// An answer counts once; one to a call that was never seen counts all the same.
     fn answer(&mut self, answer: Block<'_>, sink: &mut Sink<'_>) -> Result<(), String> {
         let is_error = answer.is_error == Some(true);
-        let output = answer.content.map_or_else(String::new, answer_text);
+        let output = answer_text(answer.content);
         let exit_code = match (self.is_qwen, is_error) {
             (true, _) => qwen_exit_code(&output),
             (false, true) => exit_code(&output),
@@ -161,25 +164,22 @@ impl Turns {
     }
 }
 
-/// Reads the blocks of a message one by one: a bad one spoils none of the others.
+/// Takes in the blocks of a message one by one: a bad one spoils none of the others.
 fn each_block<'a>(
-    blocks: &[&'a RawValue],
+    blocks: Vec<Block<'a>>,
     cut: Cut,
     sink: &mut Sink<'_>,
     mut take_in: impl FnMut(Block<'a>, &mut Sink<'_>) -> Result<(), String>,
 ) {
+    let may_be_more = blocks.len() >= LIST_CAP;
     for block in blocks {
-        if let Err(reason) = read(block.get()).and_then(|block| take_in(block, sink)) {
+        if let Err(reason) = take_in(block, sink) {
             sink.push(EventKind::Unparsed { reason });
         }
     }
-    if blocks.len() >= LIST_CAP {
+    if may_be_more {
         sink.push(EventKind::Cut(cut));
     }
-}
-
-fn text_of(block: &RawValue) -> Option<String> {
-    read::<Block<'_>>(block.get()).ok()?.text
 }
 
 /// What the client itself says in the model's place: a failure of the provider, or a remark that is none.
@@ -187,8 +187,8 @@ fn client_message(turn: &Turn<'_>, sink: &mut Sink<'_>) -> Option<ProviderFault>
     let text = match &turn.message.content {
         Content::Text(text) => text.clone(),
         Content::Blocks(blocks) => {
-            let texts: Vec<String> = blocks.iter().filter_map(|block| text_of(block)).collect();
-            texts.join("\n")
+            let texts = blocks.iter().filter_map(|block| block.text.as_deref());
+            texts.collect::<Vec<_>>().join("\n")
         }
     };
     let is_failure = turn.is_api_error_message == Some(true)
@@ -200,7 +200,7 @@ fn client_message(turn: &Turn<'_>, sink: &mut Sink<'_>) -> Option<ProviderFault>
     }
     let refused = turn.refused_message_id.0.as_ref().map(|_| "refusal");
     let code = turn.error.0.as_deref().filter(|code| *code != "unknown");
-    let found = fault(&Told {
+    let found = fault(&ClientFailure {
         status: turn.api_error_status.0,
         code: refused.or(code).or(turn.api_error_type.0.as_deref()),
         message: &text,
@@ -212,24 +212,22 @@ fn client_message(turn: &Turn<'_>, sink: &mut Sink<'_>) -> Option<ProviderFault>
 }
 
 /// The text of a tool's answer, each block on lines of its own; images and the like are named.
-fn answer_text(content: &RawValue) -> String {
+fn answer_text(content: Content<&RawValue>) -> String {
+    let blocks = match content {
+        Content::Text(text) => return cut(text, TEXT_CAP),
+        Content::Blocks(blocks) => blocks,
+    };
     let mut answer = String::new();
-    match read(content.get()) {
-        Ok(Content::Text(text)) => answer = text,
-        Ok(Content::Blocks(blocks)) => {
-            for block in blocks {
-                if answer.len() >= TEXT_CAP {
-                    break;
-                }
-                if !answer.is_empty() {
-                    answer.push('\n');
-                }
-                let raw = block.get();
-                let text = text_of(block);
-                answer.push_str(text.as_deref().unwrap_or(&raw[..border(raw, 200)]));
-            }
+    for block in blocks {
+        if answer.len() >= TEXT_CAP {
+            break;
         }
-        Err(_) => answer.push_str(content.get()),
+        if !answer.is_empty() {
+            answer.push('\n');
+        }
+        let raw = block.get();
+        let text = read::<Block<'_>>(raw).ok().and_then(|block| block.text);
+        answer.push_str(text.as_deref().unwrap_or(&raw[..border(raw, 200)]));
     }
     cut(answer, TEXT_CAP)
 }

@@ -130,7 +130,7 @@ impl Running {
     clippy::struct_excessive_bools,
     reason = "each tells of another figure whether it is all that it seems"
 )]
-pub(super) struct Told {
+pub(super) struct FinalFigures {
     pub(super) usage: Option<Usage>,
     writes: CacheWrites,
     /// It covers the whole session, sub-agents included.
@@ -154,7 +154,7 @@ pub(super) struct Told {
     pub(super) odd: Vec<String>,
 }
 
-impl Told {
+impl FinalFigures {
     /// Reads a result: `modelUsage` where there is one (it covers the whole session), else `usage`.
     ///
     /// # Errors
@@ -244,7 +244,7 @@ impl Told {
 /// `begun_anew`: a turn began after that result, of which no result told anything.
 pub(super) fn settle(
     running: &Running,
-    told: Option<Told>,
+    told: Option<FinalFigures>,
     begun_anew: bool,
     report: &mut StreamReport,
 ) {

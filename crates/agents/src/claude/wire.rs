@@ -1,18 +1,23 @@
 //! The lines of Claude Code's `stream-json`, as typed as they are needed.
 
 use std::fmt;
+use std::marker::PhantomData;
 
-use serde::de::{IgnoredAny, SeqAccess, Visitor};
+use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::claude::counts::ClaudeUsage;
-use crate::wire::{Few, Loose, ServerState, WithMessage};
+use crate::wire::{Few, Loose, ServerState, Text, WithMessage};
 
 /// `system` of any subtype.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct System {
+pub(super) struct System<'a> {
+    #[serde(rename = "type")]
+    _kind: IgnoredAny,
+    #[serde(borrow)]
+    pub(super) subtype: Option<Text<'a>>,
     pub(super) session_id: Loose<String>,
     pub(super) model: Loose<String>,
     #[serde(alias = "qwen_code_version")]
@@ -43,7 +48,8 @@ pub(super) struct Turn<'a> {
     _kind: IgnoredAny,
     #[serde(borrow)]
     pub(super) message: Message<'a>,
-    pub(super) parent_tool_use_id: Option<String>,
+    #[serde(borrow)]
+    pub(super) parent_tool_use_id: Option<Text<'a>>,
     #[serde(default)]
     pub(super) error: Loose<String>,
     #[serde(alias = "isApiErrorMessage")]
@@ -61,38 +67,40 @@ pub(super) struct Turn<'a> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Message<'a> {
-    pub(super) id: Option<String>,
-    pub(super) model: Option<String>,
     #[serde(borrow)]
-    pub(super) content: Content<'a>,
-    pub(super) usage: Loose<ClaudeUsage>,
+    pub(super) id: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub(super) model: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub(super) content: Content<Block<'a>>,
+    pub(super) usage: Option<ClaudeUsage>,
 }
 
-/// Content: a text, or blocks that are read one by one.
+/// Content: a text, or a list of blocks; nothing where it is something else.
 #[derive(Debug)]
-pub(super) enum Content<'a> {
+pub(super) enum Content<T> {
     /// A bare text.
     Text(String),
-    /// Blocks, each to be read on its own.
-    Blocks(Vec<&'a RawValue>),
+    /// Blocks.
+    Blocks(Vec<T>),
 }
 
-impl Default for Content<'_> {
+impl<T> Default for Content<T> {
     fn default() -> Self {
         Self::Blocks(Vec::new())
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Content<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ContentVisitor)
+        deserializer.deserialize_any(ContentVisitor(PhantomData))
     }
 }
 
-struct ContentVisitor;
+struct ContentVisitor<T>(PhantomData<T>);
 
-impl<'de> Visitor<'de> for ContentVisitor {
-    type Value = Content<'de>;
+impl<'de, T: Deserialize<'de>> Visitor<'de> for ContentVisitor<T> {
+    type Value = Content<T>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("a text or a list of blocks")
@@ -106,55 +114,65 @@ impl<'de> Visitor<'de> for ContentVisitor {
         Ok(Content::default())
     }
 
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        IgnoredAny.visit_map(map).map(|_| Content::default())
+    }
+
     fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
-        let blocks =
-            Few::<&'de RawValue>::deserialize(serde::de::value::SeqAccessDeserializer::new(list))?;
+        let blocks = Few::deserialize(serde::de::value::SeqAccessDeserializer::new(list))?;
         Ok(Content::Blocks(blocks.0))
     }
 }
 
 /// A block of a message: what blocks of all types hold.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct Block<'a> {
-    #[serde(rename = "type")]
-    pub(super) kind: Option<String>,
+    #[serde(rename = "type", borrow)]
+    pub(super) kind: Option<Text<'a>>,
     pub(super) text: Option<String>,
     pub(super) thinking: Option<String>,
     /// Of a call.
     pub(super) id: Option<String>,
-    pub(super) name: Option<String>,
+    #[serde(borrow)]
+    pub(super) name: Option<Text<'a>>,
     #[serde(borrow)]
     pub(super) input: Option<&'a RawValue>,
     /// Of the call that is answered.
     pub(super) tool_use_id: Option<String>,
     #[serde(borrow)]
-    pub(super) content: Option<&'a RawValue>,
+    pub(super) content: Content<&'a RawValue>,
     pub(super) is_error: Option<bool>,
 }
 
 /// `stream_event`, printed with `--include-partial-messages`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Partial {
-    pub(super) event: Loose<PartialEvent>,
-    pub(super) api_message_id: Loose<String>,
+pub(super) struct Partial<'a> {
+    #[serde(borrow)]
+    pub(super) event: Option<PartialEvent<'a>>,
+    #[serde(borrow)]
+    pub(super) api_message_id: Option<Text<'a>>,
 }
 
 /// The API's event: only those that tell usage are of interest.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct PartialEvent {
-    pub(super) message: Loose<PartialMessage>,
-    pub(super) usage: Loose<ClaudeUsage>,
+pub(super) struct PartialEvent<'a> {
+    #[serde(borrow)]
+    pub(super) message: Option<PartialMessage<'a>>,
+    pub(super) usage: Option<ClaudeUsage>,
 }
 
 /// The message of `message_start`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct PartialMessage {
-    pub(super) id: Loose<String>,
-    pub(super) model: Loose<String>,
-    pub(super) usage: Loose<ClaudeUsage>,
+pub(super) struct PartialMessage<'a> {
+    #[serde(borrow)]
+    pub(super) id: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub(super) model: Option<Text<'a>>,
+    pub(super) usage: Option<ClaudeUsage>,
 }
 
 /// `rate_limit_event`
@@ -177,6 +195,8 @@ pub(super) struct RateLimitInfo {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Final<'a> {
+    #[serde(rename = "type")]
+    _kind: IgnoredAny,
     pub(super) subtype: Option<String>,
     pub(super) is_error: Option<bool>,
     pub(super) result: Option<String>,

@@ -1,111 +1,90 @@
 //! The calls that items of a Codex stream stand for.
 
-use serde_json::json;
+use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::calls::mcp_name;
-use crate::codex::wire::{Collab, Command, FileChange, McpCall, WebSearch};
-use crate::wire::{TEXT_CAP, words};
+use crate::codex::wire::Item;
+use crate::wire::{TEXT_CAP, WORDS_CAP, cut, words};
+use proctor_model::{ToolCall, ToolResult};
 
-/// A call and, once its item is complete, how it ended.
-#[derive(Debug, Default)]
-pub(super) struct Call {
-    pub(super) name: String,
-    pub(super) mcp: Option<(String, String)>,
-    pub(super) command: Option<String>,
-    /// JSON text.
-    pub(super) arguments: String,
-    pub(super) is_error: bool,
-    pub(super) exit_code: Option<i32>,
-    pub(super) output: String,
+/// Whether an item of this type is a call of a tool.
+pub(super) fn is_call(kind: &str) -> bool {
+    matches!(
+        kind,
+        "command_execution" | "file_change" | "mcp_tool_call" | "web_search" | "collab_tool_call"
+    )
 }
 
-impl From<Command> for Call {
-    fn from(item: Command) -> Self {
-        let failed = failed(item.status.as_deref());
-        Self {
-            name: "shell".to_owned(),
-            arguments: words(&json!({ "command": item.command }).to_string()),
-            command: Some(item.command),
-            is_error: failed || item.exit_code.is_some_and(|code| code != 0),
-            exit_code: item.exit_code,
-            output: item.aggregated_output.unwrap_or_default(),
-            ..Self::default()
+/// How the call of an item begins.
+pub(super) fn begin(id: &str, item: &mut Item<'_>) -> ToolCall {
+    let kind = item.kind.clone().unwrap_or_default();
+    let text = Option::<&str>::unwrap_or_default;
+    let tool = text(item.tool.as_deref());
+    let files = item.changes.as_ref().map_or(&[][..], |files| &files.0);
+    let (name, arguments) = match &*kind {
+        "command_execution" => ("shell", object("command", &text(item.command.as_deref()))),
+        "file_change" => ("apply_patch", object("changes", &files)),
+        "web_search" => ("web_search", object("query", &text(item.query.as_deref()))),
+        "todo_list" => ("update_plan", object("items", &item.items)),
+        "mcp_tool_call" => {
+            let arguments = item.arguments.map(RawValue::get);
+            (tool, words(text(arguments)))
         }
+        _ => (tool, object("prompt", &text(item.prompt.as_deref()))),
+    };
+    let server = item.server.as_deref();
+    let mcp = server.map(|server| (server.to_owned(), tool.to_owned()));
+    ToolCall {
+        id: id.to_owned(),
+        name: mcp.as_ref().map_or_else(|| name.to_owned(), mcp_name),
+        mcp,
+        command: item.command.take(),
+        arguments,
+        parent: None,
     }
 }
 
-impl From<&FileChange> for Call {
-    fn from(item: &FileChange) -> Self {
-        Self {
-            name: "apply_patch".to_owned(),
-            arguments: words(&json!({ "changes": item.changes.0 }).to_string()),
-            is_error: failed(item.status.as_deref()),
-            ..Self::default()
-        }
+/// How it ended.
+pub(super) fn end(id: String, item: Item<'_>) -> ToolResult {
+    let exit_code = item.exit_code;
+    ToolResult {
+        id,
+        is_error: failed(&item) || item.error.is_some() || exit_code.is_some_and(|code| code != 0),
+        exit_code,
+        output: cut(output(item), TEXT_CAP),
     }
 }
 
-impl From<McpCall<'_>> for Call {
-    fn from(item: McpCall<'_>) -> Self {
-        let output = answer_text(&item);
-        let mcp = (item.server, item.tool);
-        Self {
-            name: mcp_name(&mcp),
-            mcp: Some(mcp),
-            arguments: item
-                .arguments
-                .map(RawValue::get)
-                .map_or_else(String::new, words),
-            is_error: item.error.is_some() || failed(item.status.as_deref()),
-            output,
-            ..Self::default()
-        }
-    }
+pub(super) fn failed(item: &Item<'_>) -> bool {
+    let status = item.status.as_deref();
+    matches!(status, Some("failed" | "error" | "declined"))
 }
 
-impl From<WebSearch> for Call {
-    fn from(item: WebSearch) -> Self {
-        Self {
-            name: "web_search".to_owned(),
-            arguments: words(&json!({ "query": item.query.0.unwrap_or_default() }).to_string()),
-            ..Self::default()
-        }
-    }
+/// An object with one member, as JSON text.
+fn object(key: &str, value: &impl Serialize) -> String {
+    let value = serde_json::to_string(value).unwrap_or_default();
+    cut(format!("{{\"{key}\":{value}}}"), WORDS_CAP)
 }
 
-impl From<Collab> for Call {
-    fn from(item: Collab) -> Self {
-        Self {
-            name: item.tool,
-            arguments: words(&json!({ "prompt": item.prompt.unwrap_or_default() }).to_string()),
-            is_error: failed(item.status.as_deref()),
-            ..Self::default()
-        }
-    }
-}
-
-/// The texts of an MCP answer, each on lines of its own. A failed call has its text in the result (the tool said so) or in
-/// the error (protocol, dead server).
-fn answer_text(item: &McpCall<'_>) -> String {
-    let blocks = item.result.iter().flat_map(|answer| &answer.content.0);
-    let texts = blocks.flat_map(|blocks| blocks.0.iter().filter_map(|block| block.text.as_deref()));
-    let mut answer = String::new();
-    for (number, text) in texts
-        .chain(item.error.as_ref().map(|error| &*error.message))
-        .enumerate()
-    {
+/// What a command printed, or the texts of an MCP answer, each on lines of its own. A failed call has its text in the result
+/// (the tool said so) or in the error (protocol, dead server).
+fn output(item: Item<'_>) -> String {
+    let blocks = item
+        .result
+        .and_then(|answer| answer.content)
+        .unwrap_or_default();
+    let texts = blocks.0.iter().filter_map(|block| block.text.as_deref());
+    let error = item.error.as_ref().map(|error| &*error.message);
+    let mut output = item.aggregated_output.unwrap_or_default();
+    for (number, text) in texts.chain(error).enumerate() {
         if number > 0 {
-            answer.push('\n');
+            output.push('\n');
         }
-        answer.push_str(text);
-        if answer.len() > TEXT_CAP {
+        output.push_str(text);
+        if output.len() > TEXT_CAP {
             break;
         }
     }
-    answer
-}
-
-pub(super) fn failed(status: Option<&str>) -> bool {
-    matches!(status, Some("failed" | "error" | "declined"))
+    output
 }

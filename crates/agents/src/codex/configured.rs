@@ -5,9 +5,9 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::asked::{Answer, Asked};
-use crate::invocation::Invocation;
+use crate::answer::{Answer, Asked};
 use crate::mcp::server_names;
+use crate::start::Invocation;
 use proctor_config::ScenarioSpec;
 
 /// Settings of the machine, the only ones beside those that a trial gives it. It is asked only where there are some.

@@ -3,6 +3,7 @@
 mod calls;
 mod configured;
 mod items;
+pub(super) mod profile;
 mod stderr;
 mod wire;
 
@@ -11,10 +12,10 @@ use serde_json::value::RawValue;
 pub(super) use crate::codex::configured::Configured;
 use crate::codex::items::Items;
 use crate::codex::stderr::StderrReader;
-pub(super) use crate::codex::wire::CodexUsage;
 use crate::codex::wire::Line;
-use crate::fault::{Told, fault};
-use crate::stream::{Dialect, Sink};
+use crate::dialect::{Dialect, Sink};
+use crate::fault::{ClientFailure, fault};
+use crate::token_counts::TokenCounts;
 use crate::wire::{api_word, capped, read};
 use proctor_model::{EventKind, ProviderFault, ProviderFaultKind, StreamReport, Usage};
 
@@ -46,7 +47,7 @@ impl Dialect for CodexStream {
             "turn.started" => self.running = true,
             "item.started" | "item.updated" | "item.completed" => {
                 let item = line.item.ok_or("an item event without an item")?;
-                self.items.item(kind, item.get(), sink)?;
+                self.items.item(item, kind == "item.completed", sink);
             }
             "turn.completed" => {
                 self.usage(line.usage, sink)?;
@@ -125,7 +126,7 @@ impl CodexStream {
     /// (codex prints the thread's `total_token_usage`), so the last one of a thread counts and threads are added.
     fn usage(&mut self, raw: Option<&RawValue>, sink: &mut Sink<'_>) -> Result<(), String> {
         let Some(raw) = raw else { return Ok(()) };
-        let told: CodexUsage = read(raw.get())?;
+        let told: TokenCounts = read(raw.get())?;
         self.report.provider_usage = Some(capped(raw.get()));
         let Some(usage) = told.unified() else {
             self.unreadable = true;
@@ -145,11 +146,11 @@ impl CodexStream {
         // Most are plain words.
         let may_be_json = message.trim_start().starts_with(['{', '[']);
         let code = may_be_json.then(|| api_word(message)).flatten();
-        let found = fault(&Told {
+        let found = fault(&ClientFailure {
             code: code.as_deref(),
             message,
             fatal,
-            ..Told::default()
+            ..ClientFailure::default()
         });
         self.report.broke_off |= broke_off(&found);
         sink.fault(found);

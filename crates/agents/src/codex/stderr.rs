@@ -1,7 +1,7 @@
 //! What Codex tells on standard error alone: calls that its router refused leave no event on standard output.
 
 use crate::calls::mcp_parts;
-use crate::stream::Sink;
+use crate::dialect::Sink;
 use crate::wire::{border, capped};
 use proctor_model::{EventKind, STDERR_CALL, ToolCall, ToolResult};
 

@@ -1,17 +1,17 @@
 //! What the Copilot CLI prints with `--output-format json`: events with data, no tokens, an exit code as its last word.
 
+pub(super) mod profile;
 mod wire;
 
 use serde_json::value::RawValue;
 
 use crate::calls::{Calls, mcp_name};
-pub(super) use crate::copilot::wire::ModelUse;
 use crate::copilot::wire::{
     CallFailure, Completed, Line, Metrics, Said, ServersLoaded, SessionError, Started, UsageFile,
     WithModel,
 };
-use crate::fault::{Told, fault, fault_in, tells_no_login};
-use crate::stream::{Dialect, Sink};
+use crate::dialect::{Dialect, Sink};
+use crate::fault::{ClientFailure, fault, fault_in, tells_no_login};
 use crate::wire::{ServerState, TEXT_CAP, capped, command_in, read, words};
 use proctor_model::{
     EventKind, ProviderFault, ProviderFaultKind, StreamReport, ToolCall, ToolResult,
@@ -184,10 +184,10 @@ impl CopilotStream {
             return;
         }
         if own && text.starts_with(FILTERED) {
-            let found = fault(&Told {
+            let found = fault(&ClientFailure {
                 code: Some("content_filter"),
                 message: &text,
-                ..Told::default()
+                ..ClientFailure::default()
             });
             self.client_fault = Some(found.clone());
             return sink.fault(found);
@@ -236,11 +236,11 @@ impl CopilotStream {
     /// One request that failed; it may be tried again.
     fn call_failure(&mut self, told: &CallFailure, sink: &mut Sink<'_>) {
         let message = told.error_message.0.as_deref().unwrap_or_default();
-        let found = fault(&Told {
+        let found = fault(&ClientFailure {
             status: told.status_code.0,
             code: told.error_code.0.as_deref(),
             message,
-            ..Told::default()
+            ..ClientFailure::default()
         });
         self.report.broke_off |= self.is_answering && found.status.is_none();
         self.client_fault = Some(found.clone());
@@ -256,11 +256,11 @@ impl CopilotStream {
             Some("context_limit") => Some("context_length_exceeded"),
             _ => None,
         };
-        let mut found = fault(&Told {
+        let mut found = fault(&ClientFailure {
             status: told.status_code.0,
             code,
             message,
-            ..Told::default()
+            ..ClientFailure::default()
         });
         if let Some(known) = &self.client_fault {
             found.status = found.status.or(known.status);

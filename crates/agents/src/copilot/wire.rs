@@ -6,7 +6,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::by_model::ByModel;
-use crate::wire::{Count, Few, Loose, ServerState, WithMessage, usage_with_cache_inside};
+use crate::token_counts::TokenCounts;
+use crate::wire::{Few, Loose, ServerState, WithMessage};
 use proctor_model::Usage;
 
 /// A line.
@@ -112,40 +113,16 @@ pub(super) struct UsageFile {
     pub(super) models: Option<ByModel<Metrics>>,
 }
 
-impl Metrics {
-    /// Its tokens; `None` where a count is unreadable or the main ones are missing.
-    pub(super) fn unified(&self) -> Option<Usage> {
-        self.usage.unified()
-    }
-}
-
 /// What is told of one model.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Metrics {
-    usage: ModelUse,
+    usage: TokenCounts,
 }
 
-/// Tokens of a model: cached ones are part of `inputTokens`, reasoning is part of `outputTokens`.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(crate) struct ModelUse {
-    /// The model, where it stands beside its tokens.
-    pub(crate) model: Loose<String>,
-    input_tokens: Count,
-    output_tokens: Count,
-    cache_read_tokens: Count,
-    cache_write_tokens: Count,
-}
-
-impl ModelUse {
-    /// Each token counted once; `None` where a count is unreadable or the main ones are missing.
-    pub(crate) fn unified(&self) -> Option<Usage> {
-        usage_with_cache_inside(
-            self.input_tokens,
-            self.output_tokens,
-            self.cache_read_tokens,
-            self.cache_write_tokens,
-        )
+impl Metrics {
+    /// Its tokens; `None` where a count is unreadable or the main ones are missing.
+    pub(super) fn unified(&self) -> Option<Usage> {
+        self.usage.unified()
     }
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use crate::asked::{Answer, Asked};
-use crate::invocation::Invocation;
+use crate::answer::{Answer, Asked};
 use crate::mcp::{server_names, server_programs};
+use crate::start::Invocation;
 use proctor_config::ScenarioSpec;
 
 /// In a folder that nobody has called trusted it connects to none; the option that calls it so is not for `mcp list`.

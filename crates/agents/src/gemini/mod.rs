@@ -1,6 +1,7 @@
 //! What the Gemini CLI prints with `-o stream-json`: messages in pieces, tools, one result with all figures at the end.
 
 mod listed;
+pub(super) mod profile;
 mod wire;
 
 pub(super) use listed::Listed;
@@ -11,11 +12,11 @@ use serde_json::value::RawValue;
 
 use crate::calls::{Calls, mcp_name, server_and_tool};
 use crate::colours::without_colours;
-use crate::fault::{Told, fault, fault_in, speaks_of_failure, tells_no_login};
+use crate::dialect::{Dialect, Sink};
+use crate::fault::{ClientFailure, fault, fault_in, speaks_of_failure, tells_no_login};
 use crate::gemini::wire::{
     ApiErrorBody, Failure, Init, Message, RunResult, ToolResultLine, ToolUse, read_stats,
 };
-use crate::stream::{Dialect, Sink};
 use crate::wire::{Head, WORDS_CAP, WithMessage, border, capped, command_in, read, words};
 use proctor_model::{
     EventKind, ModelTokens, ProviderFault, ProviderFaultKind, StreamReport, ToolCall, ToolResult,
@@ -48,8 +49,8 @@ impl Dialect for GeminiStream {
 
     fn line(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), String> {
         let head: Head<'_> = read(text)?;
-        self.begun = true;
         let kind = head.kind.as_deref().unwrap_or_default();
+        self.begun = true;
         if kind == "message" {
             return self.message(read(text)?, sink);
         }
@@ -192,7 +193,7 @@ impl GeminiStream {
         let ok = last.status.as_deref() == Some("success");
         if let Some((counts, models)) = counts {
             let report = &mut self.report;
-            report.usage = counts.unified();
+            report.usage = counts.with_thoughts();
             report.by_model = models.apart();
             report.provider_usage = last.stats.map(|stats| capped(stats.get()));
             sink.usage(
@@ -261,11 +262,11 @@ fn failure(told: Option<&Failure>, sink: &mut Sink<'_>) {
         _ if tells_a_cut(message) => Some("server_error"),
         _ => body.as_ref().and_then(ApiErrorBody::word),
     };
-    sink.fault(fault(&Told {
+    sink.fault(fault(&ClientFailure {
         status: body.as_ref().and_then(|body| body.code.0),
         code,
         message: words.as_deref().unwrap_or(message),
         fatal: true,
-        ..Told::default()
+        ..ClientFailure::default()
     }));
 }

@@ -4,8 +4,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::by_model::ByModel;
-use crate::wire::{Count, Few, Loose, read, usage_with_cache_inside};
-use proctor_model::{ModelTokens, Usage};
+use crate::token_counts::TokenCounts;
+use crate::wire::{Few, Loose, read};
+use proctor_model::ModelTokens;
 
 /// `init`
 #[derive(Debug, Default, Deserialize)]
@@ -66,44 +67,23 @@ pub(super) struct RunResult<'a> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Models {
-    models: Loose<ByModel<Counts>>,
+    models: Loose<ByModel<TokenCounts>>,
 }
 
 /// The tokens of a run, in all and by model.
 ///
 /// # Errors
 /// Why they cannot be read.
-pub(super) fn read_stats(stats: &str) -> Result<(Counts, Models), String> {
+pub(super) fn read_stats(stats: &str) -> Result<(TokenCounts, Models), String> {
     Ok((read(stats)?, read(stats)?))
-}
-
-/// Tokens: cached ones are part of `input_tokens`, thoughts are told in the total alone.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Deserialize)]
-#[serde(default)]
-pub(super) struct Counts {
-    input_tokens: Count,
-    output_tokens: Count,
-    cached: Count,
-    total_tokens: Count,
 }
 
 impl Models {
     /// Each model apart; empty where a count is unreadable.
     pub(super) fn apart(&self) -> Vec<ModelTokens> {
         let models = self.models.0.as_ref();
-        models.map_or_else(Vec::new, |models| models.usage_by_model(Counts::unified))
-    }
-}
-
-impl Counts {
-    /// Each token counted once; `None` where a count is unreadable or the main ones are missing.
-    pub(super) fn unified(&self) -> Option<Usage> {
-        let (input, output) = (self.input_tokens, self.output_tokens);
-        let told = usage_with_cache_inside(input, output, self.cached, Count::Absent)?;
-        let beyond_input = self.total_tokens.value()?.saturating_sub(input.value()?);
-        Some(Usage {
-            output: told.output.max(beyond_input),
-            ..told
+        models.map_or_else(Vec::new, |models| {
+            models.usage_by_model(TokenCounts::with_thoughts)
         })
     }
 }

@@ -3,8 +3,9 @@
 use serde_json::Value;
 
 use super::OperatorHome;
-use super::login::{SETTINGS_OF_GIT, copied_files, login_of, regular_text};
+use super::login::{SETTINGS_OF_GIT, copied_files, regular_text};
 use crate::jsonc::plain_json;
+use crate::kinds::profile;
 use proctor_config::AgentKind;
 
 /// Parts of the names under which files of a login hold what logs in.
@@ -19,7 +20,7 @@ pub fn login_texts(kind: AgentKind, operator: &OperatorHome) -> Vec<(String, Str
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         let text = regular_text(&file).unwrap_or_default();
         let found = texts_in(&name, &text).into_iter();
-        if login_of(kind).contains(&name.as_ref()) && operator.folder(kind) == file.parent() {
+        if profile(kind).login.contains(&name.as_ref()) && operator.folder(kind) == file.parent() {
             found.filter_map(token).collect::<Vec<_>>()
         } else {
             found.map(last_key).collect()

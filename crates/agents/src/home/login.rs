@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::InvocationError;
+use crate::error::InvocationError;
 use crate::home::settings;
-use crate::home::{PrivateHome, own_folder, with_committer, without_plugins, write_private};
+use crate::home::{with_committer, without_plugins, write_private};
+use crate::kinds::profile;
 use proctor_config::AgentKind;
 
 /// Where git keeps the operator's settings, from the home.
@@ -35,7 +36,7 @@ impl OperatorHome {
         let home = path("HOME");
         let below = |folder: &str| home.as_ref().map(|home| home.join(folder));
         let folder = |kind| {
-            let own = own_folder(kind)?;
+            let own = profile(kind).own_folder?;
             let named = path(own.variable).map(|at| own.within(at));
             Some((kind, named.or_else(|| below(own.in_home))?))
         };
@@ -49,47 +50,6 @@ impl OperatorHome {
 
     pub(super) fn folder(&self, kind: AgentKind) -> Option<&Path> {
         self.folders.get(&kind).map(PathBuf::as_path)
-    }
-}
-
-/// Files of an agent's folder that make it logged in.
-pub(super) const fn login_of(kind: AgentKind) -> &'static [&'static str] {
-    match kind {
-        AgentKind::ClaudeCode => &[".credentials.json"],
-        AgentKind::Codex | AgentKind::Opencode => &["auth.json"],
-        AgentKind::Gemini => &["oauth_creds.json", "google_accounts.json", ".env"],
-        AgentKind::Qwen => &["oauth_creds.json", ".env"],
-        AgentKind::Copilot => &["config.json"],
-        AgentKind::Command | AgentKind::Replay => &[],
-    }
-}
-
-/// Variables that make an agent logged in; none for a kind of which nothing is known.
-#[must_use]
-pub const fn keys_of(kind: AgentKind) -> &'static [&'static str] {
-    match kind {
-        AgentKind::ClaudeCode => &[
-            "ANTHROPIC_API_KEY",
-            "ANTHROPIC_AUTH_TOKEN",
-            "CLAUDE_CODE_OAUTH_TOKEN",
-        ],
-        AgentKind::Codex => &["CODEX_API_KEY", "OPENAI_API_KEY"],
-        AgentKind::Gemini => &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
-        AgentKind::Opencode => &[
-            "OPENCODE_API_KEY",
-            "ANTHROPIC_API_KEY",
-            "OPENAI_API_KEY",
-            "OPENROUTER_API_KEY",
-            "GEMINI_API_KEY",
-        ],
-        AgentKind::Qwen => &["OPENAI_API_KEY", "DASHSCOPE_API_KEY"],
-        AgentKind::Copilot => &[
-            "COPILOT_GITHUB_TOKEN",
-            "GH_TOKEN",
-            "GITHUB_TOKEN",
-            "COPILOT_PROVIDER_API_KEY",
-        ],
-        AgentKind::Command | AgentKind::Replay => &[],
     }
 }
 
@@ -119,12 +79,12 @@ impl Login {
 /// How an agent of this kind is logged in; `is_set` tells of a variable.
 #[must_use]
 pub fn login(kind: AgentKind, operator: &OperatorHome, is_set: impl Fn(&str) -> bool) -> Login {
-    if let Some(name) = keys_of(kind).iter().find(|name| is_set(name)) {
+    if let Some(name) = profile(kind).keys.iter().find(|name| is_set(name)) {
         return Login::Variable(name);
     }
     let folder = operator.folder(kind);
     let files = folder.into_iter().flat_map(|folder| {
-        let names = login_of(kind).iter();
+        let names = profile(kind).login.iter();
         names.map(move |name| folder.join(name))
     });
     let mut there = files.filter(|file| holds_something(file));
@@ -143,24 +103,12 @@ fn holds_something(file: &Path) -> bool {
     !text.trim().is_empty()
 }
 
-/// Further files there that make it what the operator has.
-pub(super) const fn settings_of(kind: AgentKind) -> &'static [&'static str] {
-    match kind {
-        AgentKind::ClaudeCode => &["settings.json", "CLAUDE.md"],
-        AgentKind::Codex => &["config.toml", "AGENTS.md"],
-        AgentKind::Gemini => &["settings.json", "GEMINI.md"],
-        AgentKind::Qwen => &["settings.json", "QWEN.md"],
-        AgentKind::Copilot => &["settings.json", "copilot-instructions.md"],
-        AgentKind::Opencode | AgentKind::Command | AgentKind::Replay => &[],
-    }
-}
-
 /// The operator's files that [`copy_settings`] copies, whether they are there or not.
 pub(super) fn copied_files(kind: AgentKind, operator: &OperatorHome) -> Vec<PathBuf> {
     let Some(folder) = operator.folder(kind) else {
         return Vec::new();
     };
-    let names = login_of(kind).iter().chain(settings_of(kind));
+    let names = profile(kind).login.iter().chain(profile(kind).settings);
     let mut files: Vec<PathBuf> = names.map(|name| folder.join(name)).collect();
     if let (AgentKind::ClaudeCode, Some(home)) = (kind, &operator.home) {
         files.push(home.join(".claude.json"));
@@ -209,27 +157,27 @@ pub fn copy_settings(
 }
 
 /// Copies the operator's login into an agent's own folder of a trial, and with it, if asked, the settings without their
-/// MCP servers. Where settings must say something (who logs in how, silence), they are written in any case.
+/// MCP servers; gives the files. Where settings must say something (who logs in how, silence), they are written in any case.
 pub(super) fn copy(
     kind: AgentKind,
     with_settings: bool,
     operator: &OperatorHome,
-    (to, made): (&Path, &mut PrivateHome),
-) -> Result<(), InvocationError> {
+    to: &Path,
+) -> Result<Vec<PathBuf>, InvocationError> {
     let from = operator.folder(kind);
     let theirs = |name: &str| from.and_then(|from| regular_text(&from.join(name)));
     let mut copied = Vec::new();
-    for name in login_of(kind) {
+    for name in profile(kind).login {
         copied.extend(theirs(name).map(|text| (*name, text)));
     }
     let has_login = copied.iter().any(|(name, _)| *name == "oauth_creds.json");
-    let further = settings_of(kind).iter().filter(|_| with_settings);
+    let further = profile(kind).settings.iter().filter(|_| with_settings);
     copied.extend(further.filter_map(|name| Some((*name, theirs(name)?))));
     match kind {
         AgentKind::Gemini | AgentKind::Qwen => {
             copied.retain(|(name, _)| *name != "settings.json");
             let known = theirs("settings.json");
-            let text = settings::quiet(kind, known.as_deref(), (with_settings, has_login));
+            let text = settings::quiet(kind, known.as_deref(), with_settings, has_login);
             copied.push(("settings.json", text));
         }
         AgentKind::Codex => {
@@ -244,12 +192,11 @@ pub(super) fn copy(
         }
         _ => {}
     }
-    for (name, text) in copied {
+    let write = |(name, text): (&str, String)| {
         let file = to.join(name);
-        write_private(&file, text.as_bytes())?;
-        made.secrets.push(file);
-    }
-    Ok(())
+        write_private(&file, text.as_bytes()).map(|()| file)
+    };
+    copied.into_iter().map(write).collect()
 }
 
 /// The text of a regular file; links are followed, since people keep their settings elsewhere.

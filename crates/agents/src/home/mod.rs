@@ -6,7 +6,9 @@ use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use crate::InvocationError;
+use crate::error::InvocationError;
+use crate::kinds::profile;
+use crate::profile::COMMITTER;
 use proctor_config::AgentKind;
 
 mod kept_apart;
@@ -16,62 +18,7 @@ mod settings;
 pub(super) use settings::set;
 
 pub use kept_apart::{git_texts, login_texts, texts_of};
-pub use login::{Login, OperatorHome, copy_settings, keys_of, login};
-
-/// Agents commit, and git wants to know who; the operator's name is not theirs.
-pub(super) const COMMITTER: (&str, &str) = ("agent", "agent@localhost");
-
-/// An agent's own folder: its login, settings and sessions.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct OwnFolder {
-    /// The variable that leads there.
-    variable: &'static str,
-    /// Where the folder lies in what the variable names, if that is not the folder itself.
-    inside: Option<&'static str>,
-    /// Where it lies below a home without that variable.
-    in_home: &'static str,
-}
-
-impl OwnFolder {
-    /// The folder, where the variable names `named`.
-    fn within(self, mut named: PathBuf) -> PathBuf {
-        named.extend(self.inside);
-        named
-    }
-
-    /// What the variable names, for the folder below `home`.
-    fn named_below(self, home: &Path) -> PathBuf {
-        let mut named = home.join(self.in_home);
-        if self.inside.is_some() {
-            named.pop();
-        }
-        named
-    }
-}
-
-/// The own folder of an agent of this kind.
-pub(super) fn own_folder(kind: AgentKind) -> Option<OwnFolder> {
-    let (variable, inside, in_home) = match kind {
-        AgentKind::Codex => ("CODEX_HOME", None, ".codex"),
-        AgentKind::ClaudeCode => ("CLAUDE_CONFIG_DIR", None, ".claude"),
-        AgentKind::Gemini => ("GEMINI_CLI_HOME", Some(".gemini"), ".gemini"),
-        AgentKind::Opencode => ("XDG_DATA_HOME", Some("opencode"), ".local/share/opencode"),
-        AgentKind::Qwen => ("QWEN_HOME", None, ".qwen"),
-        AgentKind::Copilot => ("COPILOT_HOME", None, ".copilot"),
-        AgentKind::Command | AgentKind::Replay => return None,
-    };
-    Some(OwnFolder {
-        variable,
-        inside,
-        in_home,
-    })
-}
-
-/// The same below a home, by default.
-#[must_use]
-pub fn usual_folder(kind: AgentKind) -> Option<&'static str> {
-    own_folder(kind).map(|own| own.in_home)
-}
+pub use login::{Login, OperatorHome, copy_settings, login};
 
 /// What a trial's own home amounts to.
 #[derive(Debug, Default)]
@@ -98,14 +45,14 @@ pub(super) struct PrivateHome {
 pub(super) fn make(
     kind: AgentKind,
     clean: bool,
-    place: (&Path, &OperatorHome),
+    private: &Path,
+    operator: &OperatorHome,
 ) -> Result<PrivateHome, InvocationError> {
-    let (private, operator) = place;
     let mut made = PrivateHome::default();
     if clean {
-        return whole(kind, place);
+        return whole(kind, private, operator);
     }
-    let place = match (kind, own_folder(kind)) {
+    let place = match (kind, profile(kind).own_folder) {
         (AgentKind::Opencode, _) => {
             // Its sessions are one database, which trials at once would wait for.
             let own = private.join("opencode");
@@ -121,7 +68,7 @@ pub(super) fn make(
     let named = private.join(place.in_home.trim_start_matches('.'));
     let own = place.within(named.clone());
     folder(&own)?;
-    login::copy(kind, true, operator, (&own, &mut made))?;
+    made.secrets = login::copy(kind, true, operator, &own)?;
     made.env
         .push((place.variable.to_owned(), named.into_os_string()));
     made.agent_home = Some(own);
@@ -131,7 +78,8 @@ pub(super) fn make(
 /// A home of which every part is the trial's.
 fn whole(
     kind: AgentKind,
-    (private, operator): (&Path, &OperatorHome),
+    private: &Path,
+    operator: &OperatorHome,
 ) -> Result<PrivateHome, InvocationError> {
     let mut made = PrivateHome::default();
     let home = private.join("home");
@@ -143,16 +91,18 @@ fn whole(
         ("XDG_CACHE_HOME", below(".cache")),
         ("TMPDIR", private.join("tmp")),
     ];
-    let all = AgentKind::ALL.into_iter().filter_map(own_folder);
+    let all = AgentKind::ALL
+        .into_iter()
+        .filter_map(|kind| profile(kind).own_folder);
     places.extend(all.map(|place| (place.variable, place.named_below(&home))));
     for (_, path) in &places {
         folder(path)?;
     }
     with_committer(&home)?;
-    let own = own_folder(kind).map(|place| below(place.in_home));
+    let own = profile(kind).own_folder.map(|place| below(place.in_home));
     if let Some(own) = &own {
         folder(own)?;
-        login::copy(kind, false, operator, (own, &mut made))?;
+        made.secrets = login::copy(kind, false, operator, own)?;
     }
     let places = places.into_iter();
     made.env

@@ -20,7 +20,8 @@ pub(super) fn without_mcp_servers(settings: &str) -> Result<String, String> {
 pub(super) fn quiet(
     kind: AgentKind,
     operator: Option<&str>,
-    (with_settings, has_login): (bool, bool),
+    with_settings: bool,
+    has_login: bool,
 ) -> String {
     let known: Option<Map<String, Value>> =
         operator.and_then(|text| serde_json::from_str(&plain_json(text)).ok());

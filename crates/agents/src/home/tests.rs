@@ -42,7 +42,7 @@ fn a_clean_home_holds_the_login_of_its_agent_and_nothing_else_of_the_operator() 
     ] {
         let (_operator_folder, operator) = operator();
         let private = tempfile::tempdir().unwrap();
-        let made = make(kind, true, (private.path(), &operator)).unwrap();
+        let made = make(kind, true, private.path(), &operator).unwrap();
         let expected: Vec<PathBuf> = secret
             .iter()
             .map(|path| private.path().join(path))
@@ -72,7 +72,7 @@ fn a_clean_home_holds_the_login_of_its_agent_and_nothing_else_of_the_operator() 
 fn without_a_clean_home_only_codex_sessions_are_private() {
     let (_folder, operator) = operator();
     let private = tempfile::tempdir().unwrap();
-    let made = make(AgentKind::Codex, false, (private.path(), &operator)).unwrap();
+    let made = make(AgentKind::Codex, false, private.path(), &operator).unwrap();
     assert_eq!(
         made.env,
         [("CODEX_HOME".to_owned(), private.path().join("codex").into())]
@@ -80,7 +80,7 @@ fn without_a_clean_home_only_codex_sessions_are_private() {
     assert_eq!(made.home, None);
     let settings = fs::read_to_string(private.path().join("codex/config.toml")).unwrap();
     assert_eq!(settings, "model = \"m\"\n\n[tui]\nmcp_servers = 1\n");
-    let none = make(AgentKind::ClaudeCode, false, (private.path(), &operator)).unwrap();
+    let none = make(AgentKind::ClaudeCode, false, private.path(), &operator).unwrap();
     assert!(none.env.is_empty() && none.secrets.is_empty());
 }
 
@@ -105,7 +105,7 @@ fn servers_are_taken_out_of_codex_settings_however_they_are_written() {
     let (folder, operator) = operator();
     fs::write(folder.path().join("codex/config.toml"), "model = [\n").unwrap();
     let private = tempfile::tempdir().unwrap();
-    let refused = make(AgentKind::Codex, false, (private.path(), &operator)).unwrap_err();
+    let refused = make(AgentKind::Codex, false, private.path(), &operator).unwrap_err();
     let refused = refused.to_string();
     assert!(refused.contains("codex/config.toml: mend it"), "{refused}");
 }
@@ -148,7 +148,7 @@ fn a_login_that_is_a_pipe_is_left_alone() {
     fs::remove_file(&path).unwrap();
     proctor_supervise::make_fifo(&path);
     let private = tempfile::tempdir().unwrap();
-    let made = make(AgentKind::Codex, true, (private.path(), &operator)).unwrap();
+    let made = make(AgentKind::Codex, true, private.path(), &operator).unwrap();
     assert!(made.secrets.is_empty());
 }
 
@@ -181,7 +181,7 @@ fn agents_whose_servers_stand_in_their_folder_get_one_of_the_trials_own() {
         let (_theirs, operator) = theirs(kind, &files);
         for clean in [false, true] {
             let private = tempfile::tempdir().unwrap();
-            let made = make(kind, clean, (private.path(), &operator)).unwrap();
+            let made = make(kind, clean, private.path(), &operator).unwrap();
             let folder = made.agent_home.clone().unwrap();
             assert_eq!(fs::read_to_string(folder.join(login)).unwrap(), "secret");
             assert!(!folder.join("history").exists());
@@ -217,7 +217,7 @@ fn an_agent_without_settings_is_told_how_to_log_in() {
         };
         let (_theirs, operator) = theirs(kind, files);
         let private = tempfile::tempdir().unwrap();
-        let made = make(kind, true, (private.path(), &operator)).unwrap();
+        let made = make(kind, true, private.path(), &operator).unwrap();
         let text = fs::read_to_string(made.agent_home.unwrap().join("settings.json")).unwrap();
         let told: serde_json::Value = serde_json::from_str(&text).unwrap();
         let chosen = told.pointer("/security/auth/selectedType");
@@ -245,7 +245,7 @@ fn logins_of_copilot_and_opencode_lie_where_they_look() {
     ] {
         let (_theirs, operator) = theirs(kind, &[(file, "secret"), ("mcp-config.json", "{}")]);
         let private = tempfile::tempdir().unwrap();
-        let made = make(kind, true, (private.path(), &operator)).unwrap();
+        let made = make(kind, true, private.path(), &operator).unwrap();
         assert_eq!(made.secrets, [private.path().join(place)]);
         assert!(
             !private

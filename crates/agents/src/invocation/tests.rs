@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use super::*;
 use crate::samples;
-use proctor_config::ReplaySpec;
+use proctor_config::{McpSettings, ReplaySpec, ScenarioSpec, Settings};
+use proctor_model::TaskId;
 
 /// A trial's surroundings, whose parts a case may change.
 struct Case {
@@ -333,7 +334,7 @@ fn every_kind_is_quiet_and_has_mcp_off_unless_a_scenario_gives_it() {
         ),
     ];
     for (kind, arguments, variables) in cases {
-        let case = Case::new(kind, crate::default_command(kind));
+        let case = Case::new(kind, crate::profile(kind).command);
         let made = case.run().unwrap();
         assert_eq!(made.extra_args, arguments, "{kind:?}");
         for variable in variables {
@@ -368,7 +369,7 @@ fn every_kind_is_quiet_and_has_mcp_off_unless_a_scenario_gives_it() {
 /// Servers are met through this program where it is asked to stand between; whatever else an entry holds stays.
 #[test]
 fn a_go_between_stands_before_each_server_that_is_a_program() {
-    let mut case = Case::new(AgentKind::Qwen, crate::default_command(AgentKind::Qwen));
+    let mut case = Case::new(AgentKind::Qwen, crate::profile(AgentKind::Qwen).command);
     let file = case.private.path().join("given.json");
     let servers = r#"{"mcpServers":{"far":{"url":"http://x"},"lab":{"command":"lab","args":["-x"],"cwd":"sub","env":{"A":"$b"},"timeout":2.50},"off":{"command":"off","disabled":true}}}"#;
     fs::write(&file, servers).unwrap();
@@ -410,7 +411,7 @@ fn every_kind_is_given_the_servers_of_a_scenario_in_its_own_dialect() {
         AgentKind::Copilot,
         AgentKind::Opencode,
     ] {
-        let mut case = Case::new(kind, crate::default_command(kind));
+        let mut case = Case::new(kind, crate::profile(kind).command);
         let file = case.private.path().join("servers.json");
         fs::write(&file, servers).unwrap();
         case.scenario.mcp_config = Some(file);
@@ -459,7 +460,7 @@ fn read(path: &Path) -> String {
 #[test]
 fn claude_keeps_sessions_only_in_a_home_of_the_trials_own() {
     for clean in [false, true] {
-        let command = crate::default_command(AgentKind::ClaudeCode);
+        let command = crate::profile(AgentKind::ClaudeCode).command;
         let mut case = Case::new(AgentKind::ClaudeCode, command);
         case.agent.prompt_via = PromptVia::Stdin;
         case.settings.clean_agent_env = clean;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use crate::InvocationError;
+use crate::error::InvocationError;
 use crate::home::{set, write_private};
 use crate::jsonc::plain_json;
 use crate::mcp::{MCP_PROCESS, Server, Servers};

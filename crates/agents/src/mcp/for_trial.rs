@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::InvocationError;
+use crate::error::InvocationError;
 use crate::home::write_private;
 use crate::mcp::noted::note_of;
 use crate::mcp::{Server, Servers, on};

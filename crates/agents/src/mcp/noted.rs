@@ -23,9 +23,9 @@ const MOST_TOOLS: usize = 1_000;
 /// So much of what a server writes to standard error is kept.
 const MOST_COMPLAINTS: u64 = 256 << 10;
 
-/// How a server was met.
+/// How far a server came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Met {
+pub enum ServerStage {
     /// Nobody started it.
     #[default]
     Never,
@@ -41,7 +41,7 @@ pub enum Met {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ServerNoted {
     /// How far it came.
-    pub met: Met,
+    pub stage: ServerStage,
     /// The tools that it told.
     pub tools: BTreeSet<String>,
     /// Digest of all that it told of them the last time; empty where it told none.
@@ -205,11 +205,11 @@ impl ServerNoted {
 
     fn take(&mut self, line: Line) {
         // A server may be started again: that it answered once stands.
-        self.met = match (self.met, &line) {
-            (Met::Answered, _) => Met::Answered,
-            (_, line) if line.answered == Some(true) => Met::Answered,
-            (_, line) if line.ended.is_some() => Met::Ended,
-            _ => Met::Started,
+        self.stage = match (self.stage, &line) {
+            (ServerStage::Answered, _) => ServerStage::Answered,
+            (_, line) if line.answered == Some(true) => ServerStage::Answered,
+            (_, line) if line.ended.is_some() => ServerStage::Ended,
+            _ => ServerStage::Started,
         };
         // The pages of a list are one: the last of them ends it, and none makes good what was flawed before it.
         self.list = match (self.list, line.list) {
@@ -248,7 +248,7 @@ mod tests {
         let hello = r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-06-18","serverInfo":{"name":"x"}}}"#;
         let list = r#"{"id":1,"jsonrpc":"2.0","result":{"tools":[{"name":"echo","inputSchema":{}},{"name":"run"}]}}"#;
         let up = noted(&[hello, list], Some(0));
-        assert_eq!(up.met, Met::Answered);
+        assert_eq!(up.stage, ServerStage::Answered);
         assert_eq!(up.tools.iter().collect::<Vec<_>>(), ["echo", "run"]);
         assert_eq!(
             up.tools_sha256,
@@ -257,19 +257,19 @@ mod tests {
         let other = list.replace("\"run\"}", "\"run\",\"description\":\"x\"}");
         assert_ne!(noted(&[hello, &other], None).tools_sha256, up.tools_sha256);
         assert_eq!(
-            noted(&["no JSON \"result\"", "[]"], Some(1)).met,
-            Met::Ended
+            noted(&["no JSON \"result\"", "[]"], Some(1)).stage,
+            ServerStage::Ended
         );
-        assert_eq!(noted(&[], None).met, Met::Started);
+        assert_eq!(noted(&[], None).stage, ServerStage::Started);
     }
 
     #[test]
     fn a_server_that_announces_tools_and_ends_before_it_lists_them_was_never_ready() {
         let hello = r#"{"jsonrpc":"2.0","id":0,"result":{"capabilities":{"tools":{}}}}"#;
         let list = r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}"#;
-        assert_eq!(noted(&[hello], Some(1)).met, Met::Ended);
-        assert_eq!(noted(&[hello], None).met, Met::Started);
-        assert_eq!(noted(&[hello, list], Some(1)).met, Met::Answered);
+        assert_eq!(noted(&[hello], Some(1)).stage, ServerStage::Ended);
+        assert_eq!(noted(&[hello], None).stage, ServerStage::Started);
+        assert_eq!(noted(&[hello, list], Some(1)).stage, ServerStage::Answered);
     }
 
     #[test]

@@ -5,10 +5,10 @@ use std::ffi::OsString;
 
 use serde_json::{Map, Value, json};
 
-use crate::asked::{Answer, Asked};
-use crate::invocation::{Invocation, OPENCODE_CONTENT};
+use crate::answer::{Answer, Asked};
 use crate::opencode::tool_rules::{Rule, taking};
 use crate::opencode::{OWN_TOOLS, as_written};
+use crate::start::{Invocation, OPENCODE_CONTENT};
 
 /// The agent of opencode that works where nobody names one.
 const USUAL: &str = "build";

@@ -1,6 +1,6 @@
 //! What opencode writes to its log on standard error: requests that failed, why a turn never began, MCP servers that it has not.
 
-use crate::fault::{Told, fault};
+use crate::fault::{ClientFailure, fault};
 use crate::opencode::wire::code_of;
 use proctor_model::{McpServerSeen, ProviderFault};
 
@@ -22,11 +22,11 @@ impl Cause {
             serde_json::Deserializer::from_str(told).into_iter().next();
         let told = told?.ok()?;
         let (name, message) = told.split_once(": ").unwrap_or(("", &told));
-        let found = fault(&Told {
+        let found = fault(&ClientFailure {
             code: code_of(name),
             message,
             fatal: true,
-            ..Told::default()
+            ..ClientFailure::default()
         });
         self.logged = Some((mark.to_owned(), found.clone()));
         (self.asked.as_deref() == Some(mark)).then_some(found)

@@ -2,8 +2,7 @@
 
 mod in_force;
 mod log;
-#[cfg(test)]
-mod tests;
+pub(super) mod profile;
 mod tool_rules;
 mod wire;
 
@@ -13,12 +12,12 @@ pub use in_force::without_servers;
 use serde_json::value::RawValue;
 
 use crate::calls::{Calls, mcp_name, server_and_tool};
-use crate::fault::{Told, fault, fault_in};
+use crate::dialect::{Dialect, Sink};
+use crate::fault::{ClientFailure, fault, fault_in};
 use crate::opencode::log::{Cause, unavailable};
 use crate::opencode::wire::{
     Failed, Headers, Invalid, Line, Part, StepFinish, StepTokens, Text, Tool, code_of,
 };
-use crate::stream::{Dialect, Sink};
 use crate::wire::{api_word, capped, command_in, read, words};
 use proctor_model::{
     EventKind, ProviderFaultKind, SeenIds, Side, StreamReport, Terminal, ToolCall, ToolResult,
@@ -319,7 +318,7 @@ impl OpencodeStream {
             let mark = data.and_then(|data| data.mark.0.as_deref());
             let logged = mark.and_then(|mark| self.cause.of(mark));
             sink.fault(logged.unwrap_or_else(|| {
-                fault(&Told {
+                fault(&ClientFailure {
                     status,
                     code: name.and_then(code_of).or(by_provider.as_deref()),
                     message: message.or(name).unwrap_or_default(),
@@ -331,3 +330,6 @@ impl OpencodeStream {
         sink.finished(false, &mut self.report);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -44,7 +44,7 @@ fn found(root: &Path, is_session: fn(&str) -> bool) -> Vec<PathBuf> {
             if seen > ENTRIES || files.len() >= FILES {
                 break;
             }
-            // Told without following a link.
+            // ClientFailure without following a link.
             let Ok(kind) = entry.file_type() else {
                 continue;
             };

@@ -7,12 +7,11 @@ use serde::de::IgnoredAny;
 
 use crate::by_model::{MODELS_CAP, model_of};
 use crate::claude::ClaudeUsage;
-use crate::codex::CodexUsage;
-use crate::copilot::ModelUse;
 use crate::sessions::SessionTokens;
 use crate::sessions::calls::Calls;
-use crate::sessions::qwen_told::{LastRequest, QwenTold};
-use crate::wire::{Count, Loose, model_name, usage_with_cache_inside};
+use crate::sessions::qwen_events::{ClientEvents, LastRequest};
+use crate::token_counts::{TokenCounts, usage_with_cache_inside};
+use crate::wire::{Count, Loose, model_name};
 use proctor_config::AgentKind;
 use proctor_model::{CacheWrites, Usage};
 
@@ -281,9 +280,9 @@ struct CodexSource {
 
 #[derive(Debug, Deserialize)]
 struct CodexInfo {
-    total_token_usage: CodexUsage,
+    total_token_usage: TokenCounts,
     #[serde(default)]
-    last_token_usage: Loose<CodexUsage>,
+    last_token_usage: Loose<TokenCounts>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -344,10 +343,10 @@ struct QwenLine {
     #[serde(rename = "isSidechain")]
     is_sidechain: Option<bool>,
     #[serde(rename = "systemPayload")]
-    told: Loose<QwenTold>,
+    told: Loose<ClientEvents>,
     message: Loose<QwenMessage>,
     #[serde(rename = "usageMetadata")]
-    usage_metadata: Loose<QwenTokens>,
+    usage_metadata: Loose<TokenCounts>,
     model: Loose<String>,
 }
 
@@ -370,28 +369,6 @@ struct QwenCall {
     id: Loose<String>,
 }
 
-/// Tokens of a request, in Gemini's words with the API's meaning: reasoning is part of the output.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[expect(clippy::struct_field_names, reason = "the names of the wire")]
-struct QwenTokens {
-    prompt_token_count: Count,
-    candidates_token_count: Count,
-    #[serde(default)]
-    cached_content_token_count: Count,
-}
-
-impl QwenTokens {
-    fn unified(&self) -> Option<Usage> {
-        usage_with_cache_inside(
-            self.prompt_token_count,
-            self.candidates_token_count,
-            self.cached_content_token_count,
-            Count::Absent,
-        )
-    }
-}
-
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct CopilotLine {
@@ -403,5 +380,5 @@ struct CopilotLine {
 
 #[derive(Debug, Deserialize)]
 struct CopilotData {
-    usage: ModelUse,
+    usage: TokenCounts,
 }

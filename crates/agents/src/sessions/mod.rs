@@ -6,10 +6,11 @@
 mod calls;
 mod files;
 mod lines;
-mod qwen_told;
+mod qwen_events;
 
 use std::path::Path;
 
+use crate::kinds::profile;
 use crate::sessions::files::each_line;
 use crate::sessions::lines::Reading;
 use proctor_config::AgentKind;
@@ -42,18 +43,11 @@ pub struct SessionTokens {
 /// `COPILOT_HOME`); nothing for kinds that keep none that are read.
 #[must_use]
 pub fn session_tokens(kind: AgentKind, own: &Path) -> SessionTokens {
-    let (folder, is_session): (&str, fn(&str) -> bool) = match kind {
-        AgentKind::Codex => ("sessions", |name| name.starts_with("rollout-")),
-        AgentKind::ClaudeCode => ("projects", |_| true),
-        AgentKind::Qwen => ("projects", |_| true),
-        AgentKind::Gemini => ("tmp", |name| name.starts_with("session-")),
-        AgentKind::Copilot => ("session-state", |name| name == "events.jsonl"),
-        AgentKind::Opencode | AgentKind::Command | AgentKind::Replay => {
-            return SessionTokens::default();
-        }
+    let Some(files) = profile(kind).sessions else {
+        return SessionTokens::default();
     };
     let mut reading = Reading::of(kind);
-    each_line(&own.join(folder), is_session, &mut reading);
+    each_line(&own.join(files.folder), files.is_session, &mut reading);
     reading.finish()
 }
 

@@ -6,7 +6,7 @@ use std::path::{Component, Path};
 use crate::cli::commands::cassette::LONGEST_FILE;
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::trial::read_kept;
-use proctor_agents::cassette::FileChange;
+use proctor_cassette::FileChange;
 use proctor_model::path_text::to_text;
 use proctor_record::TrialDir;
 use proctor_workspace::{ChangedPath, Content, LeftFile, Now};

@@ -1,6 +1,6 @@
 //! How a recorded agent ended, from its row.
 
-use proctor_agents::cassette::CassetteEnd;
+use proctor_cassette::CassetteEnd;
 use proctor_record::Row;
 
 /// An agent that was stopped by a limit, or would not exit, hangs when it is played; limits stop it again. One that never ran

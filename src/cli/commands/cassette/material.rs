@@ -10,7 +10,7 @@ use crate::cli::commands::cassette::changes::changes;
 use crate::cli::commands::cassette::ending::end;
 use crate::cli::commands::cassette::times::line_times;
 use crate::cli::failure::{Failure, Kind, Outcome};
-use proctor_agents::cassette::{FileChange, Header, Recording};
+use proctor_cassette::{FileChange, Header, Recording};
 use proctor_config::AgentKind;
 use proctor_model::{AgentEvent, CommandCall};
 use proctor_record::{Row, RunDir, TrialDir, read_events, rows};

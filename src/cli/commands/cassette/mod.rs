@@ -14,7 +14,7 @@ use crate::cli::console::say;
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::{Colour, Out};
 use material::Material;
-use proctor_agents::cassette::record;
+use proctor_cassette::record;
 use proctor_report::{escape_json, sanitize_line};
 
 /// More than this is no trial that anybody plays again.

@@ -5,7 +5,9 @@ use std::path::Path;
 
 use crate::cli::commands::doctor::Patient;
 use crate::cli::commands::doctor::check::{Check, State};
-use proctor_agents::{KNOWN_AGENTS, OperatorHome, find_on_path, keys_of, login, version};
+use proctor_agents::{
+    KNOWN_AGENTS, OperatorHome, VersionSurroundings, find_on_path, login, profile, version,
+};
 use proctor_config::{AgentKind, AgentSpec};
 use proctor_supervise::{Cancel, find_program, probe};
 
@@ -92,7 +94,7 @@ fn is_in_environment(name: &str) -> bool {
 
 /// Adds how the agent is logged in. Without a key or a login file it may still be, by other means: that is told, and no fault.
 fn with_login(check: Check, kind: AgentKind, is_set: impl Fn(&str) -> bool) -> Check {
-    let keys = keys_of(kind);
+    let keys = profile(kind).keys;
     if keys.is_empty() {
         return check;
     }
@@ -113,13 +115,13 @@ fn with_login(check: Check, kind: AgentKind, is_set: impl Fn(&str) -> bool) -> C
 }
 
 async fn told(patient: &Patient, program: &Path) -> String {
-    match version(
-        program,
-        (&patient.path, patient.scratch.path()),
-        (probe().level, &Cancel::new()),
-    )
-    .await
-    {
+    let surroundings = VersionSurroundings {
+        path: &patient.path,
+        home: patient.scratch.path(),
+        isolation: probe().level,
+        cancel: &Cancel::new(),
+    };
+    match version(program, surroundings).await {
         Some(version) => format!("{version} at {}", program.display()),
         None => format!("{} (says no version)", program.display()),
     }

@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::cli::args::InitArgs;
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::{Colour, Out};
-use proctor_agents::{KNOWN_AGENTS, default_command, find_on_path};
+use proctor_agents::{KNOWN_AGENTS, find_on_path, profile};
 use proctor_config::AgentKind;
 
 const CONFIG: &str = include_str!("config.template.yaml");
@@ -256,7 +256,7 @@ fn entry(agent: &Agent, active: bool) -> String {
     let lines = [
         format!("- id: {}{found}", agent.id),
         format!("  kind: {}", agent.kind.as_str()),
-        format!("  command: {}", flow(default_command(agent.kind))),
+        format!("  command: {}", flow(profile(agent.kind).command)),
         "  # pricing: {input_per_token: 0.000003, output_per_token: 0.000015, cache_read_multiplier: 0.1}".to_owned(),
     ];
     let prefix = if active { "  " } else { "  # " };

@@ -7,8 +7,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
-use crate::cassette::format::Header;
-use crate::cassette::play::json_inner;
+use crate::format::Header;
+use crate::play::json_inner;
 use proctor_model::{CallSource, CommandCall};
 
 /// A finished trial, as far as it can be played again.

@@ -3,14 +3,14 @@
 
 use serde::Deserialize;
 
-use crate::fault::{Told, fault};
+use crate::fault::{ClientFailure, fault};
 use crate::wire::Loose;
 use proctor_model::ProviderFault;
 
 /// A line of the client's own.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct QwenTold {
+pub(super) struct ClientEvents {
     #[serde(rename = "uiEvent")]
     event: Loose<Event>,
 }
@@ -24,17 +24,17 @@ struct Event {
     status_code: Loose<u16>,
 }
 
-impl QwenTold {
+impl ClientEvents {
     /// Puts down how the last request ended.
     pub(super) fn settle(self, last: &mut LastRequest) {
         let Some(event) = self.event.0 else { return };
         match event.name.0.as_deref() {
             Some("qwen-code.api_response") => *last = LastRequest::Answered,
             Some("qwen-code.api_error") => {
-                *last = LastRequest::Failed(fault(&Told {
+                *last = LastRequest::Failed(fault(&ClientFailure {
                     status: event.status_code.0,
                     message: event.error_message.0.as_deref().unwrap_or_default(),
-                    ..Told::default()
+                    ..ClientFailure::default()
                 }));
             }
             _ => {}

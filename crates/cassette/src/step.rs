@@ -10,7 +10,7 @@ use rustix::process::Signal;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::cassette::format::{Action, Step, Text};
+use crate::format::{Action, Step, Text};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::cassette::step::step;
+use crate::step::step;
 use proctor_config::AgentKind;
 
 /// The version of the format.

@@ -10,9 +10,9 @@ use std::time::Duration;
 use rustix::process::{getpid, kill_process};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::cassette::files;
-use crate::cassette::format::{Action, CassetteError, Step, Text, read};
-use crate::cassette::step::signal;
+use crate::files;
+use crate::format::{Action, CassetteError, Step, Text, read};
+use crate::step::signal;
 use proctor_supervise::{Cancel, ChildSpec, Containment, Limits, StdinPlan, capture, find_program};
 
 /// Where and how fast a cassette is played.

@@ -1,0 +1,36 @@
+//! What is known of Codex beside its stream.
+
+use crate::profile::{NONE, OwnFolder, Profile, SessionFiles};
+
+pub(crate) const PROFILE: Profile = Profile {
+    command: &[
+        "codex",
+        "exec",
+        "{EXTRA_ARGS}",
+        "--json",
+        "--dangerously-bypass-approvals-and-sandbox",
+        "-c",
+        "features.plugins=false",
+        "-c",
+        "analytics.enabled=false",
+        "--output-last-message",
+        "{OUT_JSON}",
+        "-",
+    ],
+    inherited: &["CODEX_API_KEY", "CODEX_HOME", "OPENAI_*"],
+    keys: &["CODEX_API_KEY", "OPENAI_API_KEY"],
+    login: &["auth.json"],
+    settings: &["config.toml", "AGENTS.md"],
+    hosts: &["api.openai.com", "auth.openai.com", "chatgpt.com"],
+    without_web: &["-c", "web_search=\"disabled\""],
+    own_folder: Some(OwnFolder {
+        variable: "CODEX_HOME",
+        inside: None,
+        in_home: ".codex",
+    }),
+    sessions: Some(SessionFiles {
+        folder: "sessions",
+        is_session: |name| name.starts_with("rollout-"),
+    }),
+    ..NONE
+};
