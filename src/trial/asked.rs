@@ -105,7 +105,6 @@ async fn answer(
             hard: Some(LIMIT),
             stall: None,
             silence: None,
-            shims: None,
             ..spec.limits
         },
         ..spec

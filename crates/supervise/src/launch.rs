@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io;
 use std::net::TcpListener;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use tokio::signal::unix::Signal;
@@ -205,7 +205,6 @@ fn trial(wanted: &Wanted<'_>, place: &Place, brand: Option<Brand>) -> Trial {
         wardens: Vec::new(),
         brand,
         marker: mark(wanted.spec),
-        shims: shims(wanted.spec),
         seen: BTreeSet::new(),
     }
 }
@@ -215,11 +214,6 @@ fn spare(wanted: &Wanted<'_>, brand: Option<&Brand>) {
     if let Some(brand) = brand.filter(|_| wanted.spec.limits.spare_leftovers) {
         registry::spare(brand);
     }
-}
-
-fn shims(spec: &ChildSpec) -> Option<PathBuf> {
-    let folder = spec.limits.shims.as_ref()?;
-    std::fs::canonicalize(folder).ok()
 }
 
 fn mark(spec: &ChildSpec) -> Option<String> {

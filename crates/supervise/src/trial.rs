@@ -1,7 +1,6 @@
 //! Which of all processes belong to one child: its trial.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 
 use rustix::process::Signal;
 
@@ -30,8 +29,6 @@ pub(super) struct Trial {
     pub(super) brand: Option<Brand>,
     /// `PROCTOR_TRIAL=...`, if it carries a marker.
     pub(super) marker: Option<String>,
-    /// The folder of its shims, without links in its path.
-    pub(super) shims: Option<PathBuf>,
     /// Processes (id and start) that were once seen to belong to it: they do for ever.
     pub(super) seen: BTreeSet<(u32, u64)>,
 }

@@ -33,7 +33,6 @@ fn members(all: &[Process], around: &Surroundings) -> Vec<u32> {
         wardens: Vec::new(),
         brand: None,
         marker: None,
-        shims: None,
         seen: BTreeSet::from([(300, 7)]),
     };
     let found = trial.members(all, around);
