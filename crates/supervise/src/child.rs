@@ -17,6 +17,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use super::ending::{Exit, Supervisor};
 use super::jail::{Line, Unborn};
 use super::registry::{Place, pid_of};
+use super::walls::Ask;
 use proctor_failpoints::reach;
 
 /// A child that has not been waited for yet.
@@ -114,17 +115,10 @@ impl Child {
         line.map_or(Ok(Vec::new()), Line::hatches)
     }
 
-    /// Asks a jailed program to end, with INT.
-    pub(super) async fn interrupt(&mut self) {
+    /// Asks its jail, or its supervisor, for something.
+    pub(super) async fn ask(&mut self, what: Ask) {
         if let Some(line) = self.keeper.line() {
-            line.interrupt().await;
-        }
-    }
-
-    /// Asks a jailed program to end, with TERM.
-    pub(super) async fn terminate(&mut self) {
-        if let Some(line) = self.keeper.line() {
-            line.terminate().await;
+            line.ask(what).await;
         }
     }
 
@@ -132,13 +126,6 @@ impl Child {
     pub(super) fn end_keeper(&mut self) {
         if let Some(line) = self.keeper.line() {
             line.end();
-        }
-    }
-
-    /// Lets its supervisor leave alone whoever is left.
-    pub(super) async fn let_go(&mut self) {
-        if let Some(line) = self.keeper.line() {
-            line.let_go().await;
         }
     }
 

@@ -11,7 +11,7 @@ use std::path::Path;
 use super::ending::Exit;
 use super::process_tag::Brand;
 use super::registry::Place;
-use super::walls::Jail;
+use super::walls::{Ask, Jail};
 
 const WHY: &str = "jails are made of namespaces, which only Linux has";
 
@@ -57,15 +57,7 @@ impl Line {
         match *self {}
     }
 
-    pub(super) async fn interrupt(&mut self) {
-        match *self {}
-    }
-
-    pub(super) async fn terminate(&mut self) {
-        match *self {}
-    }
-
-    pub(super) async fn let_go(&mut self) {
+    pub(super) async fn ask(&mut self, _what: Ask) {
         match *self {}
     }
 

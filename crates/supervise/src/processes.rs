@@ -1,5 +1,7 @@
 //! What the system says of the processes that run: their parents, groups, sessions and starts.
 
+use proctor_model::Leftover;
+
 /// One process at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Process {
@@ -16,6 +18,17 @@ pub(super) struct Process {
     pub(super) stopped: bool,
     /// Processor time of it and of the children that it has waited for, in ticks; 0 where the system does not tell.
     pub(super) ticks: u64,
+}
+
+impl Process {
+    /// The same for a report.
+    pub(super) fn leftover(&self) -> Leftover {
+        Leftover {
+            pid: self.pid,
+            ppid: self.parent,
+            argv: argv(self.pid),
+        }
+    }
 }
 
 /// The children that one thread of this process has.

@@ -296,13 +296,9 @@ impl<'a> Hunt<'a> {
         if !self.known.insert((process.pid, process.start)) || is_the_child {
             return;
         }
-        let argv = processes::argv(process.pid);
-        if argv != NAMELESS || processes::start_of(process.pid) == Some(process.start) {
-            self.swept.leftovers.push(Leftover {
-                pid: process.pid,
-                ppid: process.parent,
-                argv,
-            });
+        let leftover = process.leftover();
+        if leftover.argv != NAMELESS || processes::start_of(process.pid) == Some(process.start) {
+            self.swept.leftovers.push(leftover);
         }
     }
 }

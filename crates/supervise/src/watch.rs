@@ -22,6 +22,7 @@ use super::spawn::{self, Unstarted};
 use super::spec::{ChildSpec, Listener, OutputStream, StdinPlan};
 use super::sweep::Swept;
 use super::tap::{Ear, Tap};
+use super::walls::Ask;
 use super::{registry, sweep};
 use leash::Leash;
 
@@ -242,11 +243,11 @@ impl<'a> Watch<'a> {
         }
         match due {
             Some(Act::Interrupt) if self.leash.child.is_jailed() => {
-                self.leash.child.interrupt().await;
+                self.leash.child.ask(Ask::Interrupt).await;
             }
             Some(Act::Interrupt) => self.freeze_and_ask().await,
             Some(Act::Terminate) if self.leash.child.is_jailed() => {
-                self.leash.child.terminate().await;
+                self.leash.child.ask(Ask::Terminate).await;
             }
             Some(Act::Terminate) => {
                 self.leash.trial.signal_group(Signal::TERM);

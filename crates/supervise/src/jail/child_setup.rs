@@ -112,7 +112,7 @@ fn become_program(
     let Some(program) = &order.program else {
         return Err(nothing_to_start());
     };
-    take_over(program, order)
+    take_over(program.as_ref(), order)
 }
 
 /// The program takes this process over; only a failure comes back.

@@ -59,7 +59,7 @@ fn porter() -> i32 {
             copies,
         }),
         Err((step, error)) => {
-            tell(&says, &not_made(step, &error));
+            tell(&says, &Said::not_made(step, &error));
             NOT_MADE
         }
     }
@@ -71,11 +71,6 @@ pub(super) type Failed = (Step, io::Error);
 /// Names the step that a failure belongs to.
 pub(super) fn at(step: Step) -> impl FnOnce(io::Error) -> Failed {
     move |error| (step, error)
-}
-
-pub(super) fn not_made(step: Step, error: &io::Error) -> Said {
-    let number = error.raw_os_error().unwrap_or_default();
-    Said::NotMade(step, number, error.to_string())
 }
 
 /// Says a word to the harness; one that is gone hears nothing.
@@ -114,7 +109,7 @@ fn keep_the_door(inside: Inside) -> i32 {
             wait(warden).and_then(WaitStatus::exit_status).unwrap_or(1)
         }
         Err(error) => {
-            tell(&inside.says, &not_made(Step::Fork, &error));
+            tell(&inside.says, &Said::not_made(Step::Fork, &error));
             NOT_MADE
         }
     }

@@ -13,11 +13,11 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{ChildStdin, ChildStdout};
 
 use super::super::ending::Exit;
+use super::super::walls::Ask;
 use super::JailNetwork;
 use super::egress::{ASKS, HATCHES, ORDER, SAYS};
-use super::init::{INTERRUPT, TERMINATE};
 use super::listeners;
-use super::supervisor::{BIRTH, LET_GO};
+use super::supervisor::BIRTH;
 use super::wire::{MESSAGE, Order, Said};
 
 /// The line of the harness to a warden or a supervisor. Dropped, it is the end of all that these keep.
@@ -132,7 +132,7 @@ impl Line {
         let mut told = Vec::new();
         birth.read_to_end(&mut told).await.ok();
         let last = told.chunks_exact(MESSAGE).next_back();
-        match last.and_then(|bytes| Said::read(bytes.try_into().ok()?)) {
+        match last.and_then(Said::read) {
             Some(said) => started(Some(said)),
             None => started(self.hear().await),
         }
@@ -168,31 +168,17 @@ impl Line {
         Said::read(&message).filter(|_| count == MESSAGE)
     }
 
-    /// Asks for INT to the program's group.
-    pub(in super::super) async fn interrupt(&mut self) {
-        self.ask(INTERRUPT).await;
-    }
-
-    /// Asks for TERM to the program's group.
-    pub(in super::super) async fn terminate(&mut self) {
-        self.ask(TERMINATE).await;
-    }
-
-    async fn ask(&mut self, what: u8) {
+    /// Asks for something.
+    pub(in super::super) async fn ask(&mut self, what: Ask) {
         if let Some(asks) = &mut self.asks {
             // A warden that has gone does not need to be asked.
-            asks.write_all(&[what]).await.ok();
+            asks.write_all(&[what as u8]).await.ok();
         }
     }
 
     /// Asks for the end of all; a program that still runs is told of as killed.
     pub(in super::super) fn end(&mut self) {
         self.asks = None;
-    }
-
-    /// Asks a supervisor to leave alone whoever is left.
-    pub(in super::super) async fn let_go(&mut self) {
-        self.ask(LET_GO).await;
     }
 }
 

@@ -63,10 +63,10 @@ pub(super) fn order(
         [name.as_os_str(), value.as_os_str()].join(OsString::from("=").as_os_str())
     };
     Order {
-        program: Some(program.to_owned()),
+        program: Some(program.into()),
         arguments: words.to_vec(),
         environment: environment.iter().map(entry).collect(),
-        folder: folder.to_owned(),
+        folder: folder.into(),
         jail: jail.clone(),
     }
 }
@@ -77,7 +77,7 @@ pub(super) fn trial_order() -> Order {
         program: None,
         arguments: Vec::new(),
         environment: Vec::new(),
-        folder: PathBuf::from("/"),
+        folder: "/".into(),
         jail: Jail {
             mounts: vec![Mount::Lent {
                 from: std::env::temp_dir(),

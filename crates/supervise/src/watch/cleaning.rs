@@ -10,6 +10,7 @@ use crate::spec::{Listener, OutputStream};
 use crate::sweep::{self, Swept};
 use crate::tap::Ear;
 use crate::trial::Trial;
+use crate::walls::Ask;
 use proctor_model::Leftover;
 
 /// How long the last bytes are read after everybody who could write them was killed.
@@ -68,7 +69,7 @@ impl Watch<'_> {
     async fn empty_supervisor(&mut self) {
         let spares = self.spares_leftovers();
         if spares {
-            self.leash.child.let_go().await;
+            self.leash.child.ask(Ask::LetGo).await;
         } else if !self.leash.child.left_nobody() {
             self.sweep(sweep::without_leader).await;
         }
