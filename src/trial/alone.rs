@@ -42,7 +42,7 @@ pub(super) async fn graded_alone(
         .map_err(|error| format!("workspace: {error}"))?;
     let mut slot = Some(workspace);
     let mut graded = graded(frame, task, (job, &mut slot)).await;
-    let discarded = slot.map(|workspace| blocking(|| workspace.discard()).problems);
+    let discarded = slot.map(|workspace| blocking(|| workspace.discard()));
     let mut problems = discarded.unwrap_or_default();
     problems.extend(blocking(|| {
         scrub_folder(&frame.trial_dir, &context.redactor)

@@ -247,7 +247,7 @@ async fn on_grounds(
         && !frame.context.suite.settings.keep_workdirs
         && let Some(old) = old.take()
     {
-        grounds.note(blocking(|| old.discard()).problems);
+        grounds.note(blocking(|| old.discard()));
     }
     let desk = GraderEnv::of(frame, task, work).await;
     let (place, baseline) = grounds.current()?;

@@ -130,7 +130,7 @@ impl<'a> GradingTree<'a> {
     fn give_up_tree(&mut self) {
         self.place = None;
         if let Some(tree) = self.tree.take() {
-            self.notes.extend(blocking(|| tree.discard()).problems);
+            self.notes.extend(blocking(|| tree.discard()));
         }
     }
 

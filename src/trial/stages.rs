@@ -57,9 +57,6 @@ pub async fn run_trial(
     }
     tracing::debug!(trial = planned.key.run_id(), "cleaning up");
     frame.enter("cleanup");
-    if context.cancel.level() == 0 {
-        context.template.make_ahead();
-    }
     capture::scrub(&frame, &mut draft);
     clean_up(&frame, slot, &mut draft);
     draft.waited(frame.simulator.waited(), frame.simulator.builds_waited());
@@ -310,7 +307,7 @@ fn clean_up(frame: &TrialContext<'_>, slot: Slot, draft: &mut OutcomeBuilder) {
     let bare = slot.secrets.is_some_and(|secrets| all_removed(&secrets));
     let keep = frame.context.suite.settings.keep_workdirs;
     let problems = match slot.workspace {
-        Some(workspace) if bare && !keep => workspace.discard_with(&frame.private).problems,
+        Some(workspace) if bare && !keep => workspace.discard_with(&frame.private),
         workspace => {
             if let Err(problem) = remove_all(&frame.private) {
                 draft.note(problem);
@@ -319,7 +316,7 @@ fn clean_up(frame: &TrialContext<'_>, slot: Slot, draft: &mut OutcomeBuilder) {
                 Some(workspace) if keep => {
                     vec![format!("workdir kept: {}", workspace.keep().display())]
                 }
-                Some(workspace) => workspace.discard().problems,
+                Some(workspace) => workspace.discard(),
                 None => Vec::new(),
             }
         }

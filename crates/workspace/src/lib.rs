@@ -1,7 +1,6 @@
 //! The tree that a trial works in, and the only room that knows git.
 //!
-//! `resolve` finds the one commit, `Template::build` reads it once, `Template::prepare` copies it for each trial (`make_ahead`
-//! does so while the trial before is wound up), and `Workspace::discard` moves it out of the way. What a trial left is looked
+//! `resolve` finds the one commit, `Template::build` reads it once, `Template::prepare` copies it for each trial, and `Workspace::discard` moves it out of the way. What a trial left is looked
 //! at by `manifest`, never by git: settings, hooks and filters that an agent wrote would run as the harness.
 
 mod base;
@@ -26,10 +25,8 @@ mod put;
 mod reading;
 mod remove;
 mod seal;
-mod seen;
 mod shared;
 mod source;
-mod spare;
 mod spread;
 mod store;
 mod survey;
@@ -39,6 +36,7 @@ mod tests;
 mod trash;
 mod tree;
 mod tree_digest;
+mod tree_state;
 mod unified;
 mod weigh;
 mod without;
@@ -55,11 +53,11 @@ pub use manifest::{
 pub use noted::Noted;
 pub use owner::{FORGOTTEN, SCRATCH, Swept, claim, sweep_stale};
 pub use patch::patched_paths;
-pub use prepare::{Discarded, Workspace};
+pub use prepare::Workspace;
 pub use put::{LaidAt, LaidFile, Times};
-pub use seen::is_cache;
 pub use source::{ResolveOptions, Source, has_remote, resolve};
 pub use survey::survey;
 pub use template::Template;
 pub use trash::TrashReport;
 pub use tree_digest::{sha256, sha256_hex, sha256_of};
+pub use tree_state::is_cache;

@@ -59,9 +59,9 @@ impl Workspace {
     /// # Errors
     /// When the file is no patch, names files outside the workspace, or does not fit what is there.
     pub fn apply_patch(&self, patch: &Path) -> Result<(), WorkspaceError> {
-        let wrong = |problem: String| WorkspaceError::Patch {
-            patch: patch.to_owned(),
-            problem,
+        let wrong = |problem: String| {
+            let patch = patch.display();
+            WorkspaceError::Refused(format!("patch {patch} does not apply: {problem}"))
         };
         let bytes = fs::read(patch).map_err(|error| wrong(error.to_string()))?;
         let bytes = patch_text::with_headers(&bytes);
