@@ -23,7 +23,7 @@ use crate::runner::{
 use crate::trial::{ProgressSink, RunContext};
 use proctor_config::Suite;
 use proctor_model::Progress;
-use proctor_record::{Journal, JournalOptions, RunDir, RunMetadata, TornTail};
+use proctor_record::{Journal, RunDir, RunMetadata, TornTail};
 use proctor_report::write_all;
 use proctor_supervise::Cancel;
 
@@ -140,14 +140,8 @@ async fn start(
     run_dir.sweep_drafts();
     let disk = Arc::new(Disk::open(&run_dir, &request.suite.settings.limits)?);
     let whole = build(&request.suite, request.trials);
-    let (mut journal, torn) = Journal::open_with(
-        &run_dir,
-        JournalOptions {
-            redactor: redactor(&request.suite),
-            ..JournalOptions::default()
-        },
-    )
-    .map_err(|error| RunError::at("open the journal", &error))?;
+    let (mut journal, torn) = Journal::open_with(&run_dir, redactor(&request.suite))
+        .map_err(|error| RunError::at("open the journal", &error))?;
     let mut standing = read_standing((&request.suite, &run_dir), &whole)?;
     let found = of_the_journal(&standing, torn.as_ref());
     for told in found {
@@ -189,7 +183,6 @@ async fn start(
     if request.validate {
         validation::first(&context, &plan, &teller).await?;
     }
-    context.template.expect(plan.len());
     teller.tell(Progress::RunStarted {
         planned: plan.len(),
         already_done,

@@ -108,7 +108,7 @@ impl<'a> Sink<'a> {
     pub(super) fn push_at(&mut self, at: Duration, kind: EventKind) {
         let cut = cut_in(&kind);
         self.out.push(AgentEvent { at, kind });
-        let kind = cut.map(EventKind::Cut);
+        let kind = cut.map(|what| EventKind::Cut { what });
         self.out.extend(kind.map(|kind| AgentEvent { at, kind }));
     }
 
@@ -226,7 +226,7 @@ impl StreamReader {
         if line.len() >= self.longest {
             let speaks_json = self.dialect.speaks_json();
             let cut = if speaks_json { Cut::Line } else { Cut::Words };
-            sink.push(EventKind::Cut(cut));
+            sink.push(EventKind::Cut { what: cut });
         }
         self.seen.count(&sink.out[seen..]);
     }

@@ -25,7 +25,7 @@ pub struct LimitSettings {
     /// Room, in MiB, that a run sets aside on its disk, and gives back to write the last rows when the disk is full.
     #[serde(rename = "ballast_mib")]
     #[schemars(with = "Mib", extend("default" = 64))]
-    pub ballast: u64,
+    pub disk_reserve: u64,
     /// Most MiB that the trials' folders of a run may take; then no further trial is started.
     #[serde(rename = "run_mib")]
     #[schemars(with = "MostMib", extend("default" = 102_400))]

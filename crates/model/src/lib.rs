@@ -1,4 +1,4 @@
-//! What happened, as nouns: no I/O, no clock, no wire format.
+//! What happened, as nouns: no I/O, no clock.
 
 mod axes;
 mod command_call;

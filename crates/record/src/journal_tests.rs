@@ -271,11 +271,7 @@ fn no_row_holds_a_known_secret() {
     let (_folder, run) = run_with(b"");
     let mut redactor = Redactor::default();
     redactor.add("API_KEY", "sk-abcdefgh");
-    let options = JournalOptions {
-        redactor,
-        ..JournalOptions::default()
-    };
-    let (mut journal, _) = Journal::open_with(&run, options).unwrap();
+    let (mut journal, _) = Journal::open_with(&run, redactor).unwrap();
     let mut row = row(0);
     row.failure_reason = Some("echo sk-abcdefgh".to_owned());
     journal.append(&row).unwrap();
@@ -304,7 +300,7 @@ proptest! {
             ..row(3)
         };
         let (_folder, run) = run_with(b"");
-        let (mut journal, _) = Journal::open_with(&run, JournalOptions { sync: false, ..JournalOptions::default() }).unwrap();
+        let (mut journal, _) = Journal::open(&run).unwrap();
         journal.append_all([&row, &row]).unwrap();
         let unchained = |read: Result<Row, RowProblem>| Row { prev_sha256: None, ..read.unwrap() };
         let back: Vec<Row> = rows(&run.runs_jsonl()).unwrap().map(unchained).collect();

@@ -160,12 +160,6 @@ impl Redactor {
         Some(self.redact_json(&text).into_owned())
     }
 
-    /// Whether the text holds a secret.
-    pub(super) fn finds(&self, text: &str) -> bool {
-        let search = self.search.as_ref();
-        search.is_some_and(|search| search.finds(text.as_bytes()))
-    }
-
     /// Replaces the secrets in a file that another program wrote, in bounded memory. A file that holds none is
     /// not touched.
     ///

@@ -174,7 +174,7 @@ fn each_block<'a>(
         }
     }
     if blocks.len() >= LIST_CAP {
-        sink.push(EventKind::Cut(cut));
+        sink.push(EventKind::Cut { what: cut });
     }
 }
 

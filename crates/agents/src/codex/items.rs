@@ -103,7 +103,9 @@ impl Items {
         let is_new = !self.calls.has(&place.id, Side::Begin);
         self.call(place, change.into(), sink);
         if is_new && change.changes.0.len() >= LIST_CAP {
-            sink.push(EventKind::Cut(Cut::Arguments));
+            sink.push(EventKind::Cut {
+                what: Cut::Arguments,
+            });
         }
     }
 
