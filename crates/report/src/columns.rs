@@ -2,7 +2,6 @@
 
 use crate::cell_stats::CellStats;
 use crate::layers::Layer;
-use crate::number::of;
 use proctor_layers::LayerStatus;
 use proctor_model::Cell;
 use proctor_stats::{pass_at_k, pass_pow_k};
@@ -77,6 +76,12 @@ macro_rules! float {
     };
 }
 
+macro_rules! mean {
+    ($name:literal, $kind:ident, $field:ident) => {
+        float!($name, $kind, |stats| stats.means.$field.mean())
+    };
+}
+
 macro_rules! layer {
     ($name:literal, $layer:ident, $status:ident) => {
         Column {
@@ -91,6 +96,12 @@ macro_rules! layer {
 #[must_use]
 pub const fn columns() -> &'static [Column] {
     COLUMNS
+}
+
+/// Those of these names.
+pub(crate) fn named(names: &[&str]) -> Vec<&'static Column> {
+    let find = |name: &&str| COLUMNS.iter().find(|column| column.name == *name);
+    names.iter().filter_map(find).collect()
 }
 
 const COLUMNS: &[Column] = &[
@@ -126,66 +137,24 @@ const COLUMNS: &[Column] = &[
         .cold_costs
         .quantile(0.9)),
     float!("cold_cost_cv", Other, |stats| stats.cold_costs.cv()),
-    float!("cache_savings_mean", Other, |stats| stats
-        .sums
-        .cache_savings
-        .mean()),
-    float!("cache_read_rate_mean", Rate, |stats| stats
-        .sums
-        .cache_read_rate
-        .mean()),
+    mean!("cache_savings_mean", Other, cache_savings),
+    mean!("cache_read_rate_mean", Rate, cache_read_rate),
     float!("cost_per_success_mean", Other, |stats| stats
         .cost_per_success()),
     float!("time_per_success_mean", Time, |stats| stats
         .time_per_success()),
-    float!("xcodebuild_calls_mean", Other, |stats| stats
-        .sums
-        .xcodebuild_calls
-        .mean()),
-    float!("xcrun_calls_mean", Other, |stats| stats
-        .sums
-        .xcrun_calls
-        .mean()),
-    float!("simctl_calls_mean", Other, |stats| stats
-        .sums
-        .simctl_calls
-        .mean()),
-    float!("mcp_tool_calls_mean", Other, |stats| stats
-        .sums
-        .mcp_tool_calls
-        .mean()),
-    float!("time_to_first_xcodebuild_mean", Time, |stats| stats
-        .sums
-        .first_xcodebuild
-        .mean()),
-    float!("time_to_first_mcp_build_mean", Time, |stats| stats
-        .sums
-        .first_mcp_build
-        .mean()),
-    float!("xcodebuild_repeat_mean", Other, |stats| stats
-        .sums
-        .xcodebuild_repeats
-        .mean()),
-    float!("destination_count_mean", Other, |stats| stats
-        .sums
-        .destinations
-        .mean()),
-    float!("destination_churn_mean", Other, |stats| stats
-        .sums
-        .destination_churn
-        .mean()),
-    float!("tool_error_mean", Other, |stats| stats
-        .sums
-        .tool_errors
-        .mean()),
-    float!("tool_error_mcp_mean", Other, |stats| stats
-        .sums
-        .tool_errors_mcp
-        .mean()),
-    float!("tool_error_non_mcp_mean", Other, |stats| stats
-        .sums
-        .tool_errors_other
-        .mean()),
+    mean!("xcodebuild_calls_mean", Other, xcodebuild_calls),
+    mean!("xcrun_calls_mean", Other, xcrun_calls),
+    mean!("simctl_calls_mean", Other, simctl_calls),
+    mean!("mcp_tool_calls_mean", Other, mcp_tool_calls),
+    mean!("time_to_first_xcodebuild_mean", Time, first_xcodebuild),
+    mean!("time_to_first_mcp_build_mean", Time, first_mcp_build),
+    mean!("xcodebuild_repeat_mean", Other, xcodebuild_repeats),
+    mean!("destination_count_mean", Other, destinations),
+    mean!("destination_churn_mean", Other, destination_churn),
+    mean!("tool_error_mean", Other, tool_errors),
+    mean!("tool_error_mcp_mean", Other, tool_errors_mcp),
+    mean!("tool_error_non_mcp_mean", Other, tool_errors_other),
     // New ones; the list above is an interface of its own.
     count!("graded", graded),
     count!("infra_trials", infra),
@@ -210,10 +179,9 @@ const COLUMNS: &[Column] = &[
         stats.graded_successes,
         3
     )),
-    float!("overhead_mean", Time, |stats| stats.sums.overhead.mean()),
-    float!("tokens_mean", Other, |stats| stats.sums.tokens.mean()),
-    float!("cost_total_usd", Other, |stats| (stats.spent.count() > 0)
-        .then(|| stats.spent.total())),
+    mean!("overhead_mean", Time, overhead),
+    mean!("tokens_mean", Other, tokens),
+    float!("cost_total_usd", Other, |stats| stats.spent()),
     float!("cost_known_share", Rate, |stats| {
         crate::number::ratio(stats.spent.count(), stats.runs + stats.superseded)
     }),
@@ -250,16 +218,6 @@ impl Value {
             Self::Text(text) => text.as_str().into(),
             Self::Count(count) => (*count).into(),
             Self::Float(value) => value.map_or(serde_json::Value::Null, Into::into),
-        }
-    }
-
-    /// The number, if it is one.
-    #[must_use]
-    pub fn number(&self) -> Option<f64> {
-        match self {
-            Self::Text(_) => None,
-            Self::Count(count) => Some(of(*count)),
-            Self::Float(value) => *value,
         }
     }
 }

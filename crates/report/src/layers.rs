@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::markdown::{escape, table};
 use crate::summary::Summary;
 use proctor_layers::LayerStatus;
+use proctor_model::Cell;
 use proctor_record::Row;
 
 /// One of the layers.
@@ -20,20 +21,20 @@ pub enum Layer {
 
 const LAYERS: [Layer; 3] = [Layer::Answer, Layer::Path, Layer::Budget];
 
-/// What a row says of its layers.
+/// How trials came out by each layer: one trial, or all of a cell.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct LayerFacts {
-    status: Vec<(Layer, LayerStatus)>,
+pub struct LayerCounts {
+    status: BTreeMap<(Layer, LayerStatus), usize>,
     /// Checks that do not hold: `path.max_loops warn`.
-    broken: Vec<String>,
+    broken: BTreeMap<String, usize>,
     /// Checks that a judge decided, with how far it is known.
-    judged: Vec<String>,
-    /// What it was compared with.
-    baseline: Option<String>,
+    judged: BTreeMap<String, usize>,
+    /// What trials were compared with.
+    baselines: BTreeMap<String, usize>,
 }
 
-impl LayerFacts {
-    /// What stands in a row.
+impl LayerCounts {
+    /// What a row says of its layers.
     #[must_use]
     pub fn of(row: &Row) -> Self {
         let words = [&row.answer_layer, &row.path_layer, &row.budget_layer];
@@ -49,54 +50,19 @@ impl LayerFacts {
             ["warn", "fail", "error"].contains(&word)
         });
         Self {
-            status: status.collect(),
-            broken: broken.map(str::to_owned).collect(),
-            judged: row.judged.clone().unwrap_or_default(),
-            baseline: row.layer_baseline.clone(),
-        }
-    }
-}
-
-/// How the trials of a cell came out by each layer.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct LayerCounts {
-    status: BTreeMap<(Layer, LayerStatus), usize>,
-    broken: BTreeMap<String, usize>,
-    judged: BTreeMap<String, usize>,
-    baselines: BTreeMap<String, usize>,
-}
-
-impl LayerCounts {
-    /// Counts a trial.
-    pub fn add(&mut self, facts: &LayerFacts) {
-        for key in &facts.status {
-            *self.status.entry(*key).or_default() += 1;
-        }
-        for check in &facts.broken {
-            *self.broken.entry(check.clone()).or_default() += 1;
-        }
-        for check in &facts.judged {
-            *self.judged.entry(check.clone()).or_default() += 1;
-        }
-        if let Some(baseline) = &facts.baseline {
-            *self.baselines.entry(baseline.clone()).or_default() += 1;
+            status: counted(status),
+            broken: counted(broken.map(str::to_owned)),
+            judged: counted(row.judged.iter().flatten().cloned()),
+            baselines: counted(row.layer_baseline.iter().cloned()),
         }
     }
 
-    /// Takes in what another cell counted.
-    pub fn merge(&mut self, other: &Self) {
-        for (key, count) in &other.status {
-            *self.status.entry(*key).or_default() += count;
-        }
-        for (check, count) in &other.broken {
-            *self.broken.entry(check.clone()).or_default() += count;
-        }
-        for (check, count) in &other.judged {
-            *self.judged.entry(check.clone()).or_default() += count;
-        }
-        for (baseline, count) in &other.baselines {
-            *self.baselines.entry(baseline.clone()).or_default() += count;
-        }
+    /// Takes in what others counted.
+    pub fn add(&mut self, other: &Self) {
+        add_up(&mut self.status, &other.status);
+        add_up(&mut self.broken, &other.broken);
+        add_up(&mut self.judged, &other.judged);
+        add_up(&mut self.baselines, &other.baselines);
     }
 
     /// How many trials came out so.
@@ -114,16 +80,16 @@ impl LayerCounts {
     }
 
     /// Each layer that was asked for: `path 1 PASS, 2 WARN`.
-    pub(super) fn told(&self) -> Vec<String> {
+    pub(super) fn words(&self) -> Vec<String> {
         let names = LAYERS.into_iter().zip(["answer", "path", "budget"]);
-        let each = names.map(|(layer, name)| (name, self.words(layer)));
+        let each = names.map(|(layer, name)| (name, self.words_of(layer)));
         let asked = each.filter(|(_, words)| !words.is_empty());
         asked
             .map(|(name, words)| format!("{name} {words}"))
             .collect()
     }
 
-    fn words(&self, layer: Layer) -> String {
+    fn words_of(&self, layer: Layer) -> String {
         let each = LayerStatus::ALL.into_iter().filter_map(|(word, status)| {
             let count = self.count(layer, status);
             (count > 0).then(|| format!("{count} {}", word.to_uppercase()))
@@ -138,6 +104,30 @@ impl LayerCounts {
             .map(|(check, count)| format!("{count} x {check}"));
         each.collect::<Vec<_>>().join(", ")
     }
+}
+
+fn counted<Key: Ord>(keys: impl Iterator<Item = Key>) -> BTreeMap<Key, usize> {
+    let mut counts = BTreeMap::new();
+    for key in keys {
+        *counts.entry(key).or_default() += 1;
+    }
+    counts
+}
+
+fn add_up<Key: Ord + Clone>(sums: &mut BTreeMap<Key, usize>, counts: &BTreeMap<Key, usize>) {
+    for (key, count) in counts {
+        *sums.entry(key.clone()).or_default() += count;
+    }
+}
+
+fn names(cell: &Cell) -> Vec<String> {
+    [
+        cell.agent.as_str(),
+        cell.scenario.as_str(),
+        cell.task.as_str(),
+    ]
+    .map(escape)
+    .to_vec()
 }
 
 /// The section of `summary.md`; empty where no task asks for a layer.
@@ -159,18 +149,12 @@ pub(super) fn markdown(summary: &Summary) -> String {
         "what did not hold",
     ];
     let rows = cells.map(|(cell, stats)| {
-        let names = [
-            cell.agent.as_str(),
-            cell.scenario.as_str(),
-            cell.task.as_str(),
-        ];
-        let layers = LAYERS.map(|layer| stats.layers.words(layer));
-        let mut row: Vec<String> = names.map(escape).to_vec();
-        row.extend(layers);
+        let mut row = names(cell);
+        row.extend(LAYERS.map(|layer| stats.layers.words_of(layer)));
         row.push(escape(&stats.layers.broken()));
         row
     });
-    let table = table(&header.map(str::to_owned), &[false; 7], rows);
+    let table = table(&header, &[false; 7], rows);
     format!(
         "\n## Layers\n\n{ABOUT}\n{table}{}{}",
         baselines(summary),
@@ -197,12 +181,7 @@ fn judged(summary: &Summary) -> String {
         let each = stats.layers.judged.iter();
         each.map(move |(judged, count)| {
             let (check, known) = judged.split_once(": ").unwrap_or((judged, ""));
-            let names = [
-                cell.agent.as_str(),
-                cell.scenario.as_str(),
-                cell.task.as_str(),
-            ];
-            let mut row: Vec<String> = names.map(escape).to_vec();
+            let mut row = names(cell);
             row.extend([escape(check), count.to_string(), escape(known)]);
             row
         })
@@ -219,7 +198,7 @@ fn judged(summary: &Summary) -> String {
         "trials",
         "how far the judge is known",
     ];
-    let table = table(&header.map(str::to_owned), &[false; 6], rows);
+    let table = table(&header, &[false; 6], rows);
     format!(
         "\nA judge errs. What people said of answers like these, and what it said of them:\n\n{table}"
     )

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use crate::attempts::{Ledger, Seen, Superseded};
+use crate::attempts::{Ledger, RowIdentity, Superseded};
 use crate::backfill;
 use crate::facts::{Facts, Standing, identity, standing};
-use crate::overview::Overview;
 use crate::runs_csv::RunsCsv;
 use crate::shim_cost::ShimCost;
 use crate::sink::{FileChange, Sink};
 use crate::spending::Spending;
 use crate::summary::Summary;
+use crate::warnings::warnings;
 use crate::{summary_cold_md, summary_csv, summary_md};
 use proctor_model::{AgentId, Cell, ScenarioId, TaskId};
 use proctor_record::{
@@ -36,10 +36,10 @@ pub struct RebuildOptions {
 pub struct Rebuilt {
     /// The derived files in order.
     pub changes: Vec<FileChange>,
-    /// The cells.
+    /// The cells and the scenarios.
     pub summary: Summary,
-    /// The scenarios over all agents.
-    pub overview: Overview,
+    /// What a reader should know before comparing them.
+    pub warnings: Vec<String>,
     /// What it spent.
     pub spending: Spending,
     /// Rows that were read.
@@ -146,9 +146,9 @@ pub(crate) fn first_pass(run: &RunDir) -> Result<FirstPass, ReportError> {
     while let Some(read) = reader.next_facts() {
         match read {
             Ok(facts) => {
-                let seen = seen(&facts);
-                runs.extend(baseline_run(&facts, &seen, ledger.rows()));
-                ledger.see(seen);
+                let attempt = attempt(&facts);
+                runs.extend(baseline_run(&facts, &attempt, ledger.rows()));
+                ledger.add(attempt);
             }
             Err(problem) if problem.newer => return Err(ReportError::Newer { path, problem }),
             Err(problem) if problems.len() < MOST_PROBLEMS => problems.push(problem),
@@ -172,9 +172,9 @@ pub(crate) fn first_pass(run: &RunDir) -> Result<FirstPass, ReportError> {
     })
 }
 
-fn seen(facts: &RowFacts<'_>) -> Seen {
+fn attempt(facts: &RowFacts<'_>) -> RowIdentity {
     let identity = identity(facts.schema, facts.trial_index, facts.attempt);
-    Seen {
+    RowIdentity {
         cell: Cell {
             agent: AgentId::recorded(&*facts.agent_id),
             scenario: ScenarioId::recorded(&*facts.scenario),
@@ -192,8 +192,8 @@ fn seen(facts: &RowFacts<'_>) -> Seen {
 }
 
 /// A sound baseline run with a known cost, whether its agent said `OK` or not: what it cost is the fixed cost.
-fn baseline_run(facts: &RowFacts<'_>, seen: &Seen, row: u32) -> Option<BaselineRun> {
-    if !seen.baseline || seen.standing != Standing::Sound {
+fn baseline_run(facts: &RowFacts<'_>, attempt: &RowIdentity, row: u32) -> Option<BaselineRun> {
+    if !attempt.baseline || attempt.standing != Standing::Sound {
         return None;
     }
     let arm = (facts.agent_id.to_string(), facts.scenario.to_string());
@@ -265,7 +265,7 @@ impl<'a> SecondPass<'a> {
         }
         self.trials += 1;
         self.summary.add(&facts);
-        if self.options.summary_cache_strata && facts.measured.cached_read_tokens == Some(0.0) {
+        if self.options.summary_cache_strata && row.cached_read_tokens == Some(0) {
             self.cold.add(&facts);
         }
         Ok(())
@@ -274,10 +274,8 @@ impl<'a> SecondPass<'a> {
     fn finish(mut self, first: FirstPass) -> Result<Rebuilt, ReportError> {
         self.summary.finish();
         self.cold.finish();
-        let mut overview = Overview::new(&self.summary);
-        overview
-            .warnings
-            .extend(without_rows(self.run, self.trials));
+        let mut warnings = warnings(&self.summary);
+        warnings.extend(without_rows(self.run, self.trials));
         let (run, in_place) = (self.run, self.options.in_place);
         let mut csv = Vec::new();
         let fail = |path: PathBuf| move |source| ReportError::Write { path, source };
@@ -286,7 +284,7 @@ impl<'a> SecondPass<'a> {
             (run.summary_csv(), csv),
             (
                 run.summary_md(),
-                summary_md(&self.summary, &overview, (&self.spending, &self.shims)).into_bytes(),
+                summary_md(&self.summary, &warnings, &self.spending, &self.shims).into_bytes(),
             ),
         ];
         if self.options.summary_cache_strata {
@@ -306,7 +304,7 @@ impl<'a> SecondPass<'a> {
         Ok(Rebuilt {
             changes,
             summary: self.summary,
-            overview,
+            warnings,
             spending: self.spending,
             rows: first.rows,
             problems: first.problems,

@@ -41,7 +41,7 @@ pub(in crate::cli) fn run(args: &RebuildArgs) -> Outcome {
     if args.json {
         out.json(&document(args, &rebuilt, &run_dir))?;
     } else {
-        out.text(page(args, &rebuilt, (&run_dir, out.look())))?;
+        out.text(page(args, &rebuilt, &run_dir, out.look()))?;
     }
     if let Some(to) = args.share.as_ref().filter(|_| !args.json) {
         out.line(format!(
@@ -88,7 +88,7 @@ const fn word(kind: ChangeKind, in_place: bool) -> &'static str {
     }
 }
 
-fn page(args: &RebuildArgs, rebuilt: &Rebuilt, (run_dir, look): (&RunDir, table::Look)) -> String {
+fn page(args: &RebuildArgs, rebuilt: &Rebuilt, run_dir: &RunDir, look: table::Look) -> String {
     let rows: Vec<Vec<String>> = rebuilt
         .changes
         .iter()
@@ -116,7 +116,7 @@ fn page(args: &RebuildArgs, rebuilt: &Rebuilt, (run_dir, look): (&RunDir, table:
     };
     let closing = format!("{} rows{rest}\n", rebuilt.rows);
     let lines: Vec<String> = told.chain(untold).chain([closing]).collect();
-    let scenarios = table::scenarios(&rebuilt.overview, look);
+    let scenarios = table::scenarios(&rebuilt.summary, &rebuilt.warnings, look);
     let layers = table::layers(&rebuilt.summary);
     format!(
         "{scenarios}{layers}\n{}{}",
@@ -136,10 +136,9 @@ fn document(args: &RebuildArgs, rebuilt: &Rebuilt, run_dir: &RunDir) -> serde_js
         .iter()
         .map(|problem| json!({"line": problem.line, "message": problem.message}))
         .collect();
-    let overview = rebuilt.overview.to_json();
     json!({
         "schema": 1, "run": run_dir.root(), "written": args.in_place, "rows": rebuilt.rows, "files": files,
-        "cells": rebuilt.summary.to_json(), "scenarios": overview["scenarios"], "warnings": overview["warnings"],
+        "cells": rebuilt.summary.to_json(), "scenarios": rebuilt.summary.scenarios_to_json(), "warnings": rebuilt.warnings,
         "problems": problems, "further_problems": rebuilt.further_problems,
     })
 }
