@@ -25,7 +25,7 @@ use proctor_metrics::{MANIFESTS, Upstream, package_name};
 use proctor_model::{Isolation, Network, Progress};
 use proctor_record::RunDir;
 use proctor_shims::watched_tools;
-use proctor_supervise::{self, Cancel, Keeper, find_program};
+use proctor_supervise::{self, Cancel, Janitor, find_program};
 use proctor_workspace::{self, ResolveOptions, Template};
 
 /// All that the trials share, and the folder that goes away after them.
@@ -41,7 +41,7 @@ pub(super) struct Scratch {
     /// Says that it is in use, until this process is gone.
     _claim: fs::File,
     /// Removes what trials were lent if this process dies; why there is none, where one should be.
-    keeper: Result<Option<Keeper>, String>,
+    janitor: Result<Option<Janitor>, String>,
 }
 
 /// However a start ends, nothing of it is left.
@@ -65,14 +65,14 @@ impl Scratch {
         let path = fs::canonicalize(&path).unwrap_or(path);
         let claim = proctor_workspace::claim(&path)
             .map_err(|error| RunError::at("mark the scratch folder", &error))?;
-        let keeper = Keeper::of(&path.join(PRIVATE)).map_err(|error| {
+        let janitor = Janitor::of(&path.join(PRIVATE)).map_err(|error| {
             format!("logins that trials are lent would stay if this process is killed: {error}")
         });
         Ok(Self {
             path,
             kept: false,
             _claim: claim,
-            keeper,
+            janitor,
         })
     }
 
@@ -120,7 +120,7 @@ pub(super) async fn preflight(
     };
     source
         .warnings
-        .extend(scratch.keeper.as_ref().err().cloned());
+        .extend(scratch.janitor.as_ref().err().cloned());
     source.warnings.extend(pointers(&suite.project, &source));
     if suite.settings.agent_sees_suite_root {
         source.warnings.push(SEES_SUITE.to_owned());

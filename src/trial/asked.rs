@@ -159,8 +159,10 @@ impl Listener for Hearing {
         Heard::More
     }
 
-    fn reached(&mut self, hatches: Vec<TcpListener>) -> io::Result<()> {
-        self.gate.as_mut().map_or(Ok(()), |gate| gate.open(hatches))
+    fn reached(&mut self, listeners: Vec<TcpListener>) -> io::Result<()> {
+        self.gate
+            .as_mut()
+            .map_or(Ok(()), |gate| gate.open(listeners))
     }
 
     fn bytes(&mut self, stream: OutputStream, bytes: &[u8]) {

@@ -123,14 +123,14 @@ impl Overlay {
         let by_socket = listener.is_ok() || way == LogWay::Socket;
         let mut lost = dir.clone().into_os_string();
         lost.push(".lost");
-        let told = Told {
+        let call_log = CallLog {
             way: if by_socket { "socket" } else { "file" },
             place: if by_socket { &socket } else { &log },
             lost: Path::new(&lost),
         };
         let mut installed = Vec::new();
         for tool in tools {
-            let config = config(tool, &told)?;
+            let config = config(tool, &call_log)?;
             fs::write(conf_dir.join(&tool.name), &config)?;
             installed.push((tool.name.clone(), config));
         }
@@ -230,14 +230,14 @@ fn checked_name(name: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// How a shim tells its calls.
-struct Told<'a> {
+/// Where a shim logs its calls.
+struct CallLog<'a> {
     way: &'a str,
     place: &'a Path,
     lost: &'a Path,
 }
 
-fn config(tool: &WatchedTool, told: &Told<'_>) -> io::Result<Vec<u8>> {
+fn config(tool: &WatchedTool, log: &CallLog<'_>) -> io::Result<Vec<u8>> {
     let real = match &tool.real {
         Some(real) => usable(std::path::absolute(real)?)?,
         None => PathBuf::new(),
@@ -246,9 +246,9 @@ fn config(tool: &WatchedTool, told: &Told<'_>) -> io::Result<Vec<u8>> {
         VERSION.as_bytes(),
         tool.name.as_bytes(),
         real.as_os_str().as_bytes(),
-        told.way.as_bytes(),
-        told.place.as_os_str().as_bytes(),
-        told.lost.as_os_str().as_bytes(),
+        log.way.as_bytes(),
+        log.place.as_os_str().as_bytes(),
+        log.lost.as_os_str().as_bytes(),
     ];
     Ok(texts
         .into_iter()

@@ -6,7 +6,7 @@
 //!
 //! 1. its process group gets INT, then TERM, then KILL, with a grace between them;
 //! 2. whatever else belongs to it gets KILL: members of its session, descendants, and orphans, which come to this
-//!    process (a child subreaper on Linux) and are known by the brand that each child hands down (`brand.rs`), or as a
+//!    process (a child subreaper on Linux) and are known by the tag that each child hands down (`tag.rs`), or as a
 //!    backstop by the variable `PROCTOR_TRIAL`.
 //!
 //! What belongs to a trial and has no jail gets a supervisor of its own on Linux: orphans come to that, and it ends what is left
@@ -67,7 +67,7 @@ pub use fifo::make_fifo;
 pub use health::can_be_worked_in;
 pub use host::{host_load, memory_kills};
 pub use isolation::{Probe, become_helper_if_asked, probe};
-pub use janitor::Keeper;
+pub use janitor::Janitor;
 pub use lines::LineSplitter;
 pub use loopback::{leave_network, strayed};
 pub use machine_faults::fault_of;

@@ -181,8 +181,8 @@ pub trait Listener: Send {
     ///
     /// # Errors
     /// Sockets that cannot be served: the child is killed, and counts as not started.
-    fn reached(&mut self, hatches: Vec<TcpListener>) -> io::Result<()> {
-        drop(hatches);
+    fn reached(&mut self, listeners: Vec<TcpListener>) -> io::Result<()> {
+        drop(listeners);
         Ok(())
     }
 

@@ -260,7 +260,7 @@ impl<'a> Hunt<'a> {
             };
             start >= self.trial.start
                 && !around.spares(orphan)
-                && (around.rivals().next().is_none() || self.trial.may_have_branded(orphan))
+                && (around.rivals().next().is_none() || self.trial.may_have_tagged(orphan))
         })
     }
 
@@ -281,7 +281,7 @@ impl<'a> Hunt<'a> {
         all.iter()
             .filter(|process| {
                 !process.gone
-                    && !self.trial.wardens.contains(&process.pid)
+                    && !self.trial.inits.contains(&process.pid)
                     && (member_pids.contains(&process.pid)
                         || self.known.contains(&(process.pid, process.start)))
             })

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-use super::lifecycle::Course;
+use super::lifecycle::Lifecycle;
 use super::lines::LineSplitter;
 use super::spec::{Heard, Limits, Listener, OutputStream};
 
@@ -114,7 +114,7 @@ impl Tap {
 /// Who hears the lines, and what follows from them.
 pub(super) struct Ear<'e, 'l> {
     pub(super) listener: &'e mut dyn Listener,
-    pub(super) course: &'e mut Course<'l>,
+    pub(super) lifecycle: &'e mut Lifecycle<'l>,
     pub(super) now: Duration,
 }
 
@@ -126,8 +126,8 @@ impl Ear<'_, '_> {
         };
         match heard {
             Heard::More => {}
-            Heard::Finished => self.course.finished(self.now),
-            Heard::OverBudget => self.course.over_budget(),
+            Heard::Finished => self.lifecycle.finished(self.now),
+            Heard::OverBudget => self.lifecycle.over_budget(),
         }
     }
 }

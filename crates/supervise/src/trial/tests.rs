@@ -30,8 +30,8 @@ fn members(all: &[Process], around: &Surroundings) -> Vec<u32> {
         leader: 100,
         leader_start: 1000,
         supervisor: None,
-        wardens: Vec::new(),
-        brand: None,
+        inits: Vec::new(),
+        tag: None,
         marker: None,
         seen: BTreeSet::from([(300, 7)]),
     };
