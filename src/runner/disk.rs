@@ -100,8 +100,6 @@ impl Disk {
     }
 
     fn set_aside(&self) -> std::sync::MutexGuard<'_, Option<DiskReserve>> {
-        self.disk_reserve
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.reserve.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
