@@ -255,9 +255,8 @@ fn facts_are_those_of_the_rows() {
         match (row, reader.next_facts().unwrap()) {
             (Ok(row), Ok(facts)) => {
                 assert_eq!(row.trial_index, facts.trial_index);
-                assert_eq!(row.run_id, *facts.run_id);
-                assert_eq!(row.wall_time_sec, facts.wall_time_sec);
-                assert_eq!(row.xcodebuild_calls, facts.xcodebuild_calls);
+                assert_eq!(row.agent_id, *facts.agent_id);
+                assert_eq!(row.billed_cost_usd, facts.billed_cost_usd);
             }
             (Err(row), Err(facts)) => assert_eq!(row, facts),
             other => panic!("{other:?}"),

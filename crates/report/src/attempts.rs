@@ -15,7 +15,6 @@ pub(crate) struct Ledger {
     attempts: BTreeMap<Cell, [Attempts; 2]>,
     superseded: Vec<u32>,
     restated: Vec<u32>,
-    rows: u32,
 }
 
 /// The last row of each index and attempt.
@@ -43,10 +42,8 @@ struct Latest {
 }
 
 impl Ledger {
-    /// Takes in the next row.
-    pub(crate) fn add(&mut self, identity: RowIdentity) {
-        let row = self.rows;
-        self.rows = self.rows.saturating_add(1);
+    /// Takes in a row by the number of its line.
+    pub(crate) fn add(&mut self, row: u32, identity: RowIdentity) {
         let Some(index) = identity.index else { return };
         let restated = identity.attempt.and_then(|number| {
             let kinds = self.attempts.entry(identity.cell.clone()).or_default();
@@ -76,12 +73,7 @@ impl Ledger {
         }
     }
 
-    /// How many rows there are.
-    pub(crate) const fn rows(&self) -> u32 {
-        self.rows
-    }
-
-    /// The rows, from 0, that stand for nothing.
+    /// The rows that stand for nothing.
     pub(crate) fn superseded(mut self) -> Superseded {
         self.superseded.sort_unstable();
         self.restated.sort_unstable();
@@ -100,7 +92,7 @@ pub(crate) struct Superseded {
 }
 
 impl Superseded {
-    /// Whether `row`, from 0, is one.
+    /// Whether the row of a line is one.
     pub(crate) fn contains(&self, row: u32) -> bool {
         self.by_attempts.binary_search(&row).is_ok() || self.is_restated(row)
     }
@@ -128,12 +120,12 @@ mod tests {
 
     fn standing(rows: &[(Option<u32>, Standing)]) -> Vec<u32> {
         let mut ledger = Ledger::default();
-        for (index, standing) in rows {
-            ledger.add(identity(*index, *standing));
+        for (row, (index, standing)) in (0..).zip(rows) {
+            ledger.add(row, identity(*index, *standing));
         }
-        let count = ledger.rows();
         let superseded = ledger.superseded();
-        (0..count)
+        (0..)
+            .take(rows.len())
             .filter(|row| !superseded.contains(*row))
             .collect()
     }
@@ -170,11 +162,14 @@ mod tests {
     #[test]
     fn a_row_that_tells_an_attempt_again_stands_in_the_place_of_the_first() {
         let mut ledger = Ledger::default();
-        for attempt in [0, 1, 0, 1] {
-            ledger.add(RowIdentity {
-                attempt: Some(attempt),
-                ..identity(Some(0), Standing::Sound)
-            });
+        for (row, attempt) in (0..).zip([0, 1, 0, 1]) {
+            ledger.add(
+                row,
+                RowIdentity {
+                    attempt: Some(attempt),
+                    ..identity(Some(0), Standing::Sound)
+                },
+            );
         }
         let superseded = ledger.superseded();
         let of = |is: &dyn Fn(u32) -> bool| (0..4).filter(|row| is(*row)).collect::<Vec<_>>();
@@ -185,11 +180,14 @@ mod tests {
     #[test]
     fn a_baseline_and_a_trial_of_one_index_are_two() {
         let mut ledger = Ledger::default();
-        ledger.add(identity(Some(0), Standing::Sound));
-        ledger.add(RowIdentity {
-            baseline: true,
-            ..identity(Some(0), Standing::Sound)
-        });
+        ledger.add(0, identity(Some(0), Standing::Sound));
+        ledger.add(
+            1,
+            RowIdentity {
+                baseline: true,
+                ..identity(Some(0), Standing::Sound)
+            },
+        );
         assert_eq!(ledger.superseded(), Superseded::default());
     }
 }
