@@ -13,8 +13,7 @@ use std::{env, io};
 const SOURCES: &str = "src/relay";
 
 /// Options of a program without any run-time library, on Linux.
-const BARE: [&str; 9] = [
-    "--cfg=relay_bare",
+const BARE: [&str; 8] = [
     "-Crelocation-model=static",
     "-Ctarget-feature=+crt-static",
     "-Clink-arg=-nostartfiles",
@@ -26,26 +25,15 @@ const BARE: [&str; 9] = [
 ];
 
 fn main() -> io::Result<()> {
-    build_relay()
-}
-
-fn build_relay() -> io::Result<()> {
     println!("cargo::rerun-if-changed={SOURCES}");
     println!("cargo::rerun-if-changed=build.rs");
     let relay = PathBuf::from(variable("OUT_DIR")).join("relay");
-    let os = variable("CARGO_CFG_TARGET_OS");
-    let arch = variable("CARGO_CFG_TARGET_ARCH");
-    if os == "linux" && (arch == "x86_64" || arch == "aarch64") {
-        match compile(&relay, &BARE) {
-            Ok(()) => return Ok(()),
-            Err(message) => {
-                println!(
-                    "cargo::warning=the bare shim does not build here, falling back to one with a C library: {message}"
-                );
-            }
-        }
-    }
-    compile(&relay, &[]).map_err(|message| io::Error::other(format!("build the shim: {message}")))
+    let options: &[&str] = match &*variable("CARGO_CFG_TARGET_OS") {
+        "linux" => &BARE,
+        _ => &[],
+    };
+    compile(&relay, options)
+        .map_err(|message| io::Error::other(format!("build the shim: {message}")))
 }
 
 fn compile(relay: &Path, options: &[&str]) -> Result<(), String> {
@@ -61,7 +49,7 @@ fn compile(relay: &Path, options: &[&str]) -> Result<(), String> {
             "-Clto=fat",
             "-Cstrip=symbols",
         ])
-        .args(["--check-cfg=cfg(relay_bare)", "-Dwarnings"])
+        .arg("-Dwarnings")
         .args(options);
     if let Some(linker) = env::var_os("RUSTC_LINKER") {
         compiler.arg("-C").arg(joined("linker=", &linker));

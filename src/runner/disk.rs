@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::runner::RunError;
 use proctor_config::LimitSettings;
-use proctor_record::{Ballast, RecordError, RunDir, free_space};
+use proctor_record::{DiskReserve, RecordError, RunDir, free_space};
 
 /// The disks of a run: that of its directory and that of the workspaces.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub(super) struct Disk {
     /// Bytes that the trials' folders take, and may take.
     taken: AtomicU64,
     most: u64,
-    ballast: Mutex<Option<Ballast>>,
+    reserve: Mutex<Option<DiskReserve>>,
 }
 
 impl Disk {
@@ -33,14 +33,14 @@ impl Disk {
             least: limits.min_free_disk,
             taken: AtomicU64::new(run_dir.size_of_trials()),
             most: limits.run,
-            ballast: Mutex::new(None),
+            reserve: Mutex::new(None),
         };
         if let Some(why) = disk.low() {
             return Err(RunError::DiskFull(why));
         }
-        if limits.ballast > 0 {
-            let ballast = Ballast::create(run_dir, limits.ballast);
-            let ballast = ballast.map_err(|error| {
+        if limits.disk_reserve > 0 {
+            let disk_reserve = DiskReserve::create(run_dir, limits.disk_reserve);
+            let disk_reserve = disk_reserve.map_err(|error| {
                 if error.is_disk_full() {
                     RunError::DiskFull(format!(
                         "{error}; make room, or lower suite.limits.ballast_mib"
@@ -49,7 +49,7 @@ impl Disk {
                     RunError::at("set room aside (suite.limits.ballast_mib)", &error)
                 }
             })?;
-            *disk.set_aside() = Some(ballast);
+            *disk.set_aside() = Some(disk_reserve);
         }
         Ok(disk)
     }
@@ -99,7 +99,7 @@ impl Disk {
         self.set_aside().take().is_some()
     }
 
-    fn set_aside(&self) -> std::sync::MutexGuard<'_, Option<Ballast>> {
-        self.ballast.lock().unwrap_or_else(PoisonError::into_inner)
+    fn set_aside(&self) -> std::sync::MutexGuard<'_, Option<DiskReserve>> {
+        self.reserve.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

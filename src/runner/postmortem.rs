@@ -17,7 +17,7 @@ use proctor_report::post_run::{
 };
 use proctor_report::{sanitize, sanitize_line};
 use proctor_supervise::{
-    Cancel, ChildSpec, Containment, EndReason, Exit, Heard, Keeper, Limits, Listener, StdinPlan,
+    Cancel, ChildSpec, Containment, EndReason, Exit, Heard, Janitor, Limits, Listener, StdinPlan,
     run,
 };
 
@@ -138,7 +138,7 @@ async fn by_agent(
     let desk = folder.path().join("desk");
     let private = folder.path().join("p");
     // Without one, the next start of any run removes what a killed one left.
-    let _keeper = Keeper::of(&private);
+    let _janitor = Janitor::of(&private);
     for made in [&desk, &private] {
         fs::create_dir(made).map_err(|error| format!("create {}: {error}", made.display()))?;
     }

@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::OnceLock;
-use std::time::Duration;
 
 use tokio::sync::OnceCell;
 
@@ -33,15 +32,11 @@ pub(super) struct Preflight {
     pub(super) scratch: Scratch,
 }
 
-/// How long the removal of old workspaces is awaited at the end of a run.
-const CLEANING: Duration = Duration::from_secs(60);
-
 /// Removes what must not outlive a run; gives what went wrong.
 pub(super) fn clean_up(context: RunContext, scratch: Scratch) -> Vec<String> {
     let keep = context.suite.settings.keep_workdirs;
-    let mut problems = context.template.finish(CLEANING).left;
-    problems.extend(scratch.close(keep));
-    problems
+    drop(context);
+    scratch.close(keep).into_iter().collect()
 }
 
 /// Looks at everything that the run needs, and builds what its trials share.

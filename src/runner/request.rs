@@ -20,7 +20,7 @@ use crate::runner::{PostRun, RunError, budgets, drift, memories, metadata, post_
 use crate::trial::{ProgressSink, RunContext};
 use proctor_config::Suite;
 use proctor_model::Progress;
-use proctor_record::{Journal, JournalOptions, RunDir, TornTail};
+use proctor_record::{Journal, RunDir, TornTail};
 use proctor_report::write_all;
 use proctor_supervise::Cancel;
 
@@ -136,14 +136,8 @@ async fn start(
     run_dir.sweep_drafts();
     let disk = Arc::new(Disk::open(&run_dir, &request.suite.settings.limits)?);
     let whole = build(&request.suite, request.trials);
-    let (journal, torn) = Journal::open_with(
-        &run_dir,
-        JournalOptions {
-            redactor: redactor(&request.suite),
-            ..JournalOptions::default()
-        },
-    )
-    .map_err(|error| RunError::at("open the journal", &error))?;
+    let (journal, torn) = Journal::open_with(&run_dir, redactor(&request.suite))
+        .map_err(|error| RunError::at("open the journal", &error))?;
     let mut standing = read_standing(&request.suite, &run_dir, &whole)?;
     let found = of_the_journal(&standing, torn.as_ref());
     for event in found {
@@ -198,7 +192,6 @@ async fn start(
     if request.validate {
         validation::first(&context, &plan, &progress).await?;
     }
-    context.template.expect(plan.len());
     progress.report(Progress::RunStarted {
         planned: plan.len(),
         already_done,

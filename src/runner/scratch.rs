@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::runner::RunError;
 use crate::trial::PRIVATE;
 use proctor_config::{AgentKind, AgentSpec, Suite};
-use proctor_supervise::Keeper;
+use proctor_supervise::Janitor;
 
 /// The scratch folder of one run.
 pub(super) struct Scratch {
@@ -15,7 +15,7 @@ pub(super) struct Scratch {
     /// Says that it is in use, until this process is gone.
     _claim: fs::File,
     /// Removes what trials were lent if this process dies; why there is none, where one should be.
-    keeper: Result<Option<Keeper>, String>,
+    janitor: Result<Option<Janitor>, String>,
 }
 
 /// However a start ends, nothing of it is left.
@@ -39,14 +39,14 @@ impl Scratch {
         let path = fs::canonicalize(&path).unwrap_or(path);
         let claim = proctor_workspace::claim(&path)
             .map_err(|error| RunError::at("mark the scratch folder", &error))?;
-        let keeper = Keeper::of(&path.join(PRIVATE)).map_err(|error| {
+        let janitor = Janitor::of(&path.join(PRIVATE)).map_err(|error| {
             format!("logins that trials are lent would stay if this process is killed: {error}")
         });
         Ok(Self {
             path,
             kept: false,
             _claim: claim,
-            keeper,
+            janitor,
         })
     }
 
@@ -57,7 +57,7 @@ impl Scratch {
 
     /// Why logins would stay if this process is killed, where that is so.
     pub(super) fn warning(&self) -> Option<String> {
-        self.keeper.as_ref().err().cloned()
+        self.janitor.as_ref().err().cloned()
     }
 
     /// Removes the folder, unless workspaces are kept in it.

@@ -43,7 +43,6 @@ pub(super) fn child(
             stall: settings.stall_limit(scenario),
             silence: settings.silence_limit,
             workplaces: vec![workspace.root.clone(), workspace.project_dir.clone()],
-            shims: Some(ready.overlay.bin_dir.clone()),
             grace: settings.stop_grace,
             linger: settings.linger,
             drain: settings.drain,

@@ -44,7 +44,7 @@ pub(super) async fn graded_alone(
         }
         Err(problem) => (Err(problem), Some(workspace)),
     };
-    let discarded = workspace.map(|workspace| blocking(|| workspace.discard()).problems);
+    let discarded = workspace.map(|workspace| blocking(|| workspace.discard()));
     let scrubbed = blocking(|| scrub_folder(&trial.trial_dir, &context.redactor));
     let mut graded = graded?;
     graded.notes.extend(discarded.unwrap_or_default());

@@ -107,7 +107,6 @@ async fn answer(
             hard: Some(LIMIT),
             stall: None,
             silence: None,
-            shims: None,
             ..spec.limits
         },
         ..spec
@@ -162,8 +161,10 @@ impl Listener for AnswerListener {
         Heard::More
     }
 
-    fn reached(&mut self, hatches: Vec<TcpListener>) -> io::Result<()> {
-        self.gate.as_mut().map_or(Ok(()), |gate| gate.open(hatches))
+    fn reached(&mut self, listeners: Vec<TcpListener>) -> io::Result<()> {
+        self.gate
+            .as_mut()
+            .map_or(Ok(()), |gate| gate.open(listeners))
     }
 
     fn bytes(&mut self, stream: OutputStream, bytes: &[u8]) {

@@ -86,7 +86,7 @@ impl<'a> GradingTree<'a> {
             && !trial.context.suite.settings.keep_workdirs
             && let Some(old) = self.old.take()
         {
-            self.notes.extend(blocking(|| old.discard()).problems);
+            self.notes.extend(blocking(|| old.discard()));
         }
         Ok(())
     }
@@ -131,7 +131,7 @@ impl<'a> GradingTree<'a> {
     fn give_up_tree(&mut self) {
         self.place = None;
         if let Some(tree) = self.tree.take() {
-            self.notes.extend(blocking(|| tree.discard()).problems);
+            self.notes.extend(blocking(|| tree.discard()));
         }
     }
 

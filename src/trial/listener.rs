@@ -305,9 +305,9 @@ impl Listener for AgentListener {
         self.redactor(stream).finish()
     }
 
-    fn reached(&mut self, hatches: Vec<TcpListener>) -> io::Result<()> {
+    fn reached(&mut self, listeners: Vec<TcpListener>) -> io::Result<()> {
         match &mut self.gate {
-            Some(gate) => gate.open(hatches),
+            Some(gate) => gate.open(listeners),
             None => Ok(()),
         }
     }

@@ -82,7 +82,7 @@ impl Meter {
                 };
                 self.by_tokens = larger(self.by_tokens, usd);
             }
-            EventKind::CostSeen(usd) if usd.is_finite() => {
+            EventKind::CostSeen { usd } if usd.is_finite() => {
                 self.told = larger(self.told, Some(*usd));
             }
             _ => {}

@@ -111,16 +111,13 @@ async fn clean_up(
 ) -> Cleanup {
     tracing::debug!(trial = trial.run_id, "cleaning up");
     trial.enter("cleanup");
-    if trial.context.cancel.level() == 0 {
-        trial.context.template.make_ahead();
-    }
     let mut notes = scrub_folder(&trial.trial_dir, &trial.context.redactor);
     let agent = facts.agent.as_ref();
     let secrets = agent.and_then(|agent| agent.prepared.ready.known_secrets());
     let is_bare = secrets.is_some_and(all_removed);
     let keep = trial.context.suite.settings.keep_workdirs;
     notes.extend(match workspace {
-        Some(workspace) if is_bare && !keep => workspace.discard_with(&trial.private).problems,
+        Some(workspace) if is_bare && !keep => workspace.discard_with(&trial.private),
         workspace => {
             let removed = fs::remove_dir_all(&trial.private);
             let problem = removed.err().filter(|it| it.kind() != ErrorKind::NotFound);
@@ -130,7 +127,7 @@ async fn clean_up(
                 Some(workspace) if keep => {
                     vec![format!("workdir kept: {}", workspace.keep().display())]
                 }
-                Some(workspace) => workspace.discard().problems,
+                Some(workspace) => workspace.discard(),
                 None => Vec::new(),
             };
             problem.into_iter().chain(of_workspace).collect()

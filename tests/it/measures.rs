@@ -69,8 +69,8 @@ fn logged(stream: &str) -> Vec<CommandCall> {
             } else {
                 CallSource::Agent
             },
-            exit_status: None,
-            duration: None,
+            process: None,
+            parent: None,
         }
     };
     text.lines().map(call).collect()

@@ -217,6 +217,6 @@ fn attempts_that_a_later_one_took_the_place_of_are_marked_in_the_last_column() {
 fn an_empty_journal_gives_empty_tables() {
     let run = Run::of_text("");
     assert_eq!(run.summary().len(), 0);
-    assert_eq!(run.rebuild().overview.scenarios.len(), 0);
+    assert_eq!(run.rebuild().summary.scenarios.len(), 0);
     assert_eq!(estimate(&run.dir, 3).unwrap().cells.len(), 0);
 }

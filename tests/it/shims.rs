@@ -58,32 +58,6 @@ fn every_shell_in_a_jail_calls_the_shims() {
     );
 }
 
-#[test]
-fn a_call_whose_shim_is_killed_is_told() {
-    let body = format!(
-        "xcodebuild 'a b' &\nuntil [ -e begun ]; do sleep 0.01; done\nkill -9 $!\nwait\n{SOLVE}\n{CLAUDE_DONE}"
-    );
-    let sandbox = Sandbox::new().agent("fake", "claude_code_cli", &body);
-    sandbox.script("xcodebuild", "touch begun; sleep 20");
-    let ran = sandbox.proctor(&["run", "--quiet"]);
-    let row = sandbox.row();
-    if !cfg!(target_os = "linux") {
-        return skipped("the shims write into a file here");
-    }
-    assert_eq!(calls(&row), 1, "{row:#}\n{}", ran.stderr);
-    assert_eq!(row["cmd_log_lost"], 0, "{row:#}");
-    let log = fs::read_to_string(sandbox.trial_file("cmd_log.jsonl")).expect("the log");
-    let line: Value = serde_json::from_str(&log).expect("one line of JSON");
-    assert_eq!(
-        (&line["argv"], &line["exit"], &line["killed"]),
-        (
-            &Value::from(["a b"].map(Value::from).to_vec()),
-            &Value::Null,
-            &Value::from(true)
-        )
-    );
-}
-
 fn skipped(why: &str) {
     eprintln!("SKIPPED: {why}");
 }
@@ -152,7 +126,7 @@ fn a_program_that_speaks_to_the_socket_of_the_shims_is_told_and_counts_for_nothi
     let speaks = r#"
 import os, socket, shutil
 place = os.path.join(os.path.dirname(os.path.dirname(shutil.which("xcodebuild"))), "log")
-line = b'{"ts":"2026-11-20T20:23:41.745453+00:00","cmd":"xcodebuild","argv":["build"],"source":"agent","mono_ns":5,"dur_ns":1,"exit":0}\n'
+line = b'{"ts":"2026-11-20T20:23:41.745453+00:00","cmd":"xcodebuild","argv":["build"],"source":"agent","mono_ns":5}\n'
 speaker = socket.socket(socket.AF_UNIX)
 speaker.connect(place)
 if WAITS:
@@ -206,11 +180,7 @@ PYTHONHOME=/nowhere LD_LIBRARY_PATH=/nowhere xcodebuild x >> out.txt; echo "code
     let patch = String::from_utf8_lossy(&patch);
     assert!(patch.contains("out.txt"), "{patch}");
     let log = fs::read_to_string(sandbox.trial_file("cmd_log.jsonl")).expect("the log");
-    let codes: Vec<Value> = log
-        .lines()
-        .map(|line| serde_json::from_str::<Value>(line).expect("JSON")["exit"].clone())
-        .collect();
-    assert_eq!(codes, [3, 3, 3], "{log}");
+    assert_eq!(log.lines().count(), 3, "{log}");
 }
 
 #[test]

@@ -350,7 +350,7 @@ fn opencode_tells_what_it_has_cost_at_each_step_where_it_knows_a_price() {
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
         let (events, _) = read(AgentKind::Opencode, &[], &lines);
         let costs = events.into_iter().filter_map(|event| match event.kind {
-            EventKind::CostSeen(usd) => Some(usd),
+            EventKind::CostSeen { usd } => Some(usd),
             _ => None,
         });
         costs.collect::<Vec<f64>>()

@@ -34,7 +34,7 @@ mod tests {
             reader.line(line.as_bytes(), Duration::ZERO, &mut events);
         }
         let cut = events.iter().filter_map(|event| match event.kind {
-            EventKind::Cut(cut) => Some(cut),
+            EventKind::Cut { what: cut } => Some(cut),
             _ => None,
         });
         cut.collect()
@@ -93,8 +93,8 @@ mod tests {
             let mut events = Vec::new();
             reader.line(line.as_bytes(), Duration::ZERO, &mut events);
             let last = events.pop().map(|event| event.kind);
-            let last = last.filter(|kind| matches!(kind, EventKind::Cut(_)));
-            assert_eq!(last, told.map(EventKind::Cut), "{line}");
+            let last = last.filter(|kind| matches!(kind, EventKind::Cut { .. }));
+            assert_eq!(last, told.map(|what| EventKind::Cut { what }), "{line}");
         }
     }
 }

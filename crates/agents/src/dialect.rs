@@ -76,7 +76,7 @@ impl<'a> Sink<'a> {
     pub(super) fn push_at(&mut self, at: Duration, kind: EventKind) {
         let cut = cut_in(&kind);
         self.out.push(AgentEvent { at, kind });
-        let kind = cut.map(EventKind::Cut);
+        let kind = cut.map(|what| EventKind::Cut { what });
         self.out.extend(kind.map(|kind| AgentEvent { at, kind }));
     }
 

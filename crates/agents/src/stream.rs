@@ -115,7 +115,7 @@ impl StreamReader {
         if line.len() >= self.longest {
             let speaks_json = self.dialect.speaks_json();
             let cut = if speaks_json { Cut::Line } else { Cut::Words };
-            sink.push(EventKind::Cut(cut));
+            sink.push(EventKind::Cut { what: cut });
         }
         self.counts.count(&sink.out[seen..]);
     }

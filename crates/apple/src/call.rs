@@ -151,18 +151,19 @@ impl Xcode {
     /// # Errors
     /// See [`Trouble`].
     pub async fn xcrun(&self, words: &[&str], cancel: &Cancel) -> Result<String, Trouble> {
-        self.xcrun_unless(words, (cancel, |_: &Trouble| true)).await
+        self.xcrun_unless(words, cancel, |_| true).await
     }
 
     /// The same, and also where nobody can say whose fault it is, unless that is an answer.
     pub(super) async fn xcrun_unless(
         &self,
         words: &[&str],
-        (cancel, is_answer): (&Cancel, impl Fn(&Trouble) -> bool),
+        cancel: &Cancel,
+        is_answer: impl Fn(&Trouble) -> bool,
     ) -> Result<String, Trouble> {
         match self.once(words, cancel).await {
             Err(trouble) => {
-                self.cure(trouble, (cancel, is_answer)).await?;
+                self.cure(trouble, cancel, is_answer).await?;
                 self.once(words, cancel).await
             }
             answered => answered,
@@ -173,7 +174,8 @@ impl Xcode {
     pub(super) async fn cure(
         &self,
         trouble: Trouble,
-        (cancel, is_answer): (&Cancel, impl Fn(&Trouble) -> bool),
+        cancel: &Cancel,
+        is_answer: impl Fn(&Trouble) -> bool,
     ) -> Result<(), Trouble> {
         let is_curable = match &trouble {
             Trouble::Silent(_) => true,

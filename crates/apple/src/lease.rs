@@ -44,7 +44,7 @@ struct Held {
 }
 
 impl Held {
-    fn lend(self, device: Device, (is_copy, trial): (bool, &str)) -> Lease {
+    fn lend(self, device: Device, is_copy: bool, trial: &str) -> Lease {
         Lease {
             device,
             waited: self.waited,
@@ -108,10 +108,16 @@ impl Leases {
                 Err(why) => return Err(why),
             }
         }
+        let search = Search {
+            leases: self,
+            also: &also,
+            trial: ask.trial,
+            cancel: simctl.cancel,
+        };
         let mut own: Vec<&Device> = Vec::new();
         match ask.wanted {
             Wanted::CopyOf(choice) => {
-                let mut lease = self.copy(simctl, (find(choice)?, &also), ask).await?;
+                let mut lease = search.copy(simctl, find(choice)?).await?;
                 lease.beside = beside;
                 return Ok(Some(lease));
             }
@@ -128,102 +134,10 @@ impl Leases {
         if own.is_empty() {
             return Ok(None);
         }
-        let held = self.first_free((&own, &also), (ask, simctl.cancel));
-        let (device, held) = held.await?;
-        let mut lease = held.lend(device, (false, ask.trial));
+        let (device, held) = search.first_free(&own).await?;
+        let mut lease = held.lend(device, false, ask.trial);
         lease.beside = beside;
         Ok(Some(lease))
-    }
-
-    /// The first of `devices` that is free together with all of `also`. Nobody waits while holding one of them.
-    async fn first_free(
-        &self,
-        (devices, also): (&[&Device], &[&Device]),
-        (ask, cancel): (Ask<'_>, &Cancel),
-    ) -> Result<(Device, Held), Trouble> {
-        let asked = Instant::now();
-        loop {
-            let mut haunted = None;
-            let mut is_lent = false;
-            for device in devices {
-                match self.lock_all((device, also), ask.trial)? {
-                    Ok(locks) => {
-                        let held = Held {
-                            waited: asked.elapsed(),
-                            path: self.path(&device.udid),
-                            locks,
-                        };
-                        return Ok(((*device).clone(), held));
-                    }
-                    Err(Taken::Lent) => is_lent = true,
-                    Err(Taken::Haunted(who)) => haunted = Some(who),
-                }
-            }
-            if cancel.level() > 0 {
-                return Err(Trouble::Cancelled);
-            }
-            if let Some(who) = haunted.filter(|_| !is_lent) {
-                return Err(Trouble::Odd(who));
-            }
-            tokio::time::sleep(PAUSE).await;
-        }
-    }
-
-    /// Locks a device and all that are used beside it, or none.
-    fn lock_all(
-        &self,
-        (device, also): (&Device, &[&Device]),
-        trial: &str,
-    ) -> Result<Result<Vec<File>, Taken>, Trouble> {
-        let mut locks = Vec::new();
-        let mut known: Vec<&str> = Vec::new();
-        for device in std::iter::once(&device).chain(also) {
-            if known.contains(&device.udid.as_str()) {
-                continue;
-            }
-            known.push(&device.udid);
-            match self.try_lock(&self.path(&device.udid), trial)? {
-                Ok(lock) => locks.push(lock),
-                Err(Taken::Haunted(who)) => {
-                    let who = format!("simulator \"{}\" is still used by {who}", device.name);
-                    return Ok(Err(Taken::Haunted(who)));
-                }
-                Err(Taken::Lent) => return Ok(Err(Taken::Lent)),
-            }
-        }
-        Ok(Ok(locks))
-    }
-
-    /// Makes a device of one's own. Its lock is taken before it is there, so that nobody takes it for a dead run's.
-    async fn copy(
-        &self,
-        simctl: Simctl<'_>,
-        (source, also): (&Device, &[&Device]),
-        ask: Ask<'_>,
-    ) -> Result<Lease, Trouble> {
-        let name = format!("{PREFIX}{}", ask.trial);
-        let path = self.path(&name);
-        let Ok(lock) = self.try_lock(&path, ask.trial)? else {
-            return Err(Trouble::Odd(format!("simulator {name} is in use")));
-        };
-        // A device cannot be copied while it is up, so nobody may work on it meanwhile.
-        let sources = [source];
-        let held = self.first_free((&sources, also), (ask, simctl.cancel));
-        let (_, mut held) = held.await?;
-        let udid = simctl.clone_as(&source.udid, &name).await?;
-        if !also.contains(&source) {
-            // It comes first, and is anybody's again: this trial was never at it.
-            held.locks.remove(0).set_len(0).ok();
-        }
-        held.locks.push(lock);
-        held.path = path;
-        let copy = Device {
-            udid,
-            name,
-            os: source.os.clone(),
-            booted: false,
-        };
-        Ok(held.lend(copy, (true, ask.trial)))
     }
 
     /// Gives a device back; one that was made for the trial is deleted.
@@ -296,6 +210,96 @@ impl Leases {
         let odd = |error: std::io::Error| Trouble::Odd(format!("lock {}: {error}", path.display()));
         fs::create_dir_all(&self.folder).map_err(odd)?;
         take(path, trial).map_err(odd)
+    }
+}
+
+/// A search for devices that are free together, for one trial.
+struct Search<'a> {
+    leases: &'a Leases,
+    /// The devices that are used beside the trial's own.
+    also: &'a [&'a Device],
+    trial: &'a str,
+    cancel: &'a Cancel,
+}
+
+impl Search<'_> {
+    /// The first of `devices` that is free together with all of `also`. Nobody waits while holding one of them.
+    async fn first_free(&self, devices: &[&Device]) -> Result<(Device, Held), Trouble> {
+        let asked = Instant::now();
+        loop {
+            let mut haunted = None;
+            let mut is_lent = false;
+            for device in devices {
+                match self.lock_all(device)? {
+                    Ok(locks) => {
+                        let held = Held {
+                            waited: asked.elapsed(),
+                            path: self.leases.path(&device.udid),
+                            locks,
+                        };
+                        return Ok(((*device).clone(), held));
+                    }
+                    Err(Taken::Lent) => is_lent = true,
+                    Err(Taken::Haunted(who)) => haunted = Some(who),
+                }
+            }
+            if self.cancel.level() > 0 {
+                return Err(Trouble::Cancelled);
+            }
+            if let Some(who) = haunted.filter(|_| !is_lent) {
+                return Err(Trouble::Odd(who));
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Locks a device and all that are used beside it, or none.
+    fn lock_all(&self, device: &Device) -> Result<Result<Vec<File>, Taken>, Trouble> {
+        let mut locks = Vec::new();
+        let mut known: Vec<&str> = Vec::new();
+        for device in std::iter::once(&device).chain(self.also) {
+            if known.contains(&device.udid.as_str()) {
+                continue;
+            }
+            known.push(&device.udid);
+            match self
+                .leases
+                .try_lock(&self.leases.path(&device.udid), self.trial)?
+            {
+                Ok(lock) => locks.push(lock),
+                Err(Taken::Haunted(who)) => {
+                    let who = format!("simulator \"{}\" is still used by {who}", device.name);
+                    return Ok(Err(Taken::Haunted(who)));
+                }
+                Err(Taken::Lent) => return Ok(Err(Taken::Lent)),
+            }
+        }
+        Ok(Ok(locks))
+    }
+
+    /// Makes a device of one's own. Its lock is taken before it is there, so that nobody takes it for a dead run's.
+    async fn copy(&self, simctl: Simctl<'_>, source: &Device) -> Result<Lease, Trouble> {
+        let name = format!("{PREFIX}{}", self.trial);
+        let path = self.leases.path(&name);
+        let Ok(lock) = self.leases.try_lock(&path, self.trial)? else {
+            return Err(Trouble::Odd(format!("simulator {name} is in use")));
+        };
+        // A device cannot be copied while it is up, so nobody may work on it meanwhile.
+        let (_, mut held) = self.first_free(&[source]).await?;
+        let udid = simctl.clone_as(&source.udid, &name).await?;
+        if !self.also.contains(&source) {
+            // It comes first, and is anybody's again: this trial was never at it.
+            held.locks.remove(0).set_len(0).ok();
+        }
+        held.locks.push(lock);
+        held.path = path;
+        let copy = Device {
+            udid,
+            name,
+            os: source.os.clone(),
+            booted: false,
+        };
+        Ok(held.lend(copy, true, self.trial))
     }
 }
 

@@ -17,10 +17,7 @@ pub struct Simctl<'a> {
 
 impl Simctl<'_> {
     pub(super) async fn ask(&self, words: &[&str]) -> Result<String, Trouble> {
-        let words: Vec<&str> = std::iter::once("simctl")
-            .chain(words.iter().copied())
-            .collect();
-        self.xcode.xcrun(&words, self.cancel).await
+        self.demand_unless(words, |_| true).await
     }
 
     /// Asks what has nothing to do with any app: whoever keeps it from its answer, a recovery is tried.
@@ -33,11 +30,10 @@ impl Simctl<'_> {
         words: &[&str],
         is_answer: impl Fn(&Trouble) -> bool,
     ) -> Result<String, Trouble> {
-        let words: Vec<&str> = std::iter::once("simctl")
-            .chain(words.iter().copied())
-            .collect();
-        let asked = (self.cancel, is_answer);
-        self.xcode.xcrun_unless(&words, asked).await
+        let words = [&["simctl"], words].concat();
+        self.xcode
+            .xcrun_unless(&words, self.cancel, is_answer)
+            .await
     }
 
     /// Does something to an app; where that is not the app's fault, once more after the device was booted anew.
@@ -97,13 +93,12 @@ impl Simctl<'_> {
     /// It does not come up.
     pub async fn boot(&self, udid: &str) -> Result<(), Trouble> {
         match self.boot_once(udid).await {
-            Ok(()) => Ok(()),
-            Err(Trouble::Cancelled) => Err(Trouble::Cancelled),
-            Err(why) => {
+            Err(why) if why != Trouble::Cancelled => {
                 tracing::debug!(udid, %why, "a simulator does not boot; it is shut down");
                 self.shutdown(udid).await?;
                 self.boot_once(udid).await
             }
+            ended => ended,
         }
     }
 
@@ -113,13 +108,12 @@ impl Simctl<'_> {
     /// It does not come up.
     pub async fn boot_or_erase(&self, udid: &str) -> Result<(), Trouble> {
         match self.boot_once(udid).await {
-            Ok(()) => Ok(()),
-            Err(Trouble::Cancelled) => Err(Trouble::Cancelled),
-            Err(why) => {
+            Err(why) if why != Trouble::Cancelled => {
                 tracing::debug!(udid, %why, "a simulator does not boot; it is erased");
                 self.erase(udid).await?;
                 self.boot_once(udid).await
             }
+            ended => ended,
         }
     }
 
@@ -173,15 +167,10 @@ impl Simctl<'_> {
     /// The copy cannot be made.
     pub async fn clone_as(&self, udid: &str, name: &str) -> Result<String, Trouble> {
         self.shutdown(udid).await?;
-        self.delete_named(name).await?;
-        let words = ["simctl", "clone", udid, name];
-        let told = match self.xcode.once(&words, self.cancel).await {
+        let told = match self.clone_once(udid, name).await {
             Err(trouble) => {
-                let none_is_answer = |_: &Trouble| false;
-                let asked = (self.cancel, none_is_answer);
-                self.xcode.cure(trouble, asked).await?;
-                self.delete_named(name).await?;
-                self.xcode.once(&words, self.cancel).await?
+                self.xcode.cure(trouble, self.cancel, |_| false).await?;
+                self.clone_once(udid, name).await?
             }
             Ok(told) => told,
         };
@@ -190,6 +179,12 @@ impl Simctl<'_> {
             return Err(Trouble::Odd("simctl clone names no device".to_owned()));
         }
         Ok(made.to_owned())
+    }
+
+    async fn clone_once(&self, udid: &str, name: &str) -> Result<String, Trouble> {
+        self.delete_named(name).await?;
+        let words = ["simctl", "clone", udid, name];
+        self.xcode.once(&words, self.cancel).await
     }
 
     /// Shuts a device down and deletes it.

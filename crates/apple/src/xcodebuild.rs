@@ -114,17 +114,16 @@ impl Xcode {
     /// # Errors
     /// What it said where it failed, or ran into its limit again.
     pub async fn resolve_packages(&self, ask: Resolve<'_>, cancel: &Cancel) -> Result<(), String> {
-        let (ending, output) = self.resolve_once(ask, cancel).await;
-        let ended_by_itself = matches!(ending.exit, Some(Exit::Code(_)));
-        let is_hopeless = matches!(ending.reason, EndReason::Cancelled | EndReason::NotStarted);
-        if ending.succeeded() {
-            return Ok(());
+        let (mut ending, mut output) = self.resolve_once(ask, cancel).await;
+        let is_stuck = match ending.reason {
+            EndReason::Cancelled | EndReason::NotStarted => false,
+            EndReason::Exited => !matches!(ending.exit, Some(Exit::Code(_))),
+            _ => !ending.succeeded(),
+        };
+        if is_stuck {
+            self.restart_service(cancel).await;
+            (ending, output) = self.resolve_once(ask, cancel).await;
         }
-        if is_hopeless || (ended_by_itself && ending.reason == EndReason::Exited) {
-            return Err(why_not(&ending, &output));
-        }
-        self.restart_service(cancel).await;
-        let (ending, output) = self.resolve_once(ask, cancel).await;
         if ending.succeeded() {
             return Ok(());
         }

@@ -409,8 +409,8 @@ fn a_recording_is_the_trial_again() {
         command: "sh".to_owned(),
         argv: vec!["-c".to_owned(), "touch ran".to_owned()],
         source: CallSource::Agent,
-        exit_status: Some(0),
-        duration: None,
+        process: None,
+        parent: None,
     }];
     let recording = Recording {
         header: header(AgentKind::ClaudeCode),
@@ -454,8 +454,8 @@ fn a_call_of_an_mcp_server_stays_one() {
         command: "cargo".to_owned(),
         argv: vec!["test".to_owned()],
         source,
-        exit_status: Some(0),
-        duration: None,
+        process: None,
+        parent: None,
     };
     let calls = [call(CallSource::Agent), call(CallSource::Mcp)];
     let recording = Recording {

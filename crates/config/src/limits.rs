@@ -24,7 +24,7 @@ pub struct LimitSettings {
     /// Disk space in MiB that a run reserves, so that it can still write its last rows when the disk is full.
     #[serde(rename = "ballast_mib")]
     #[schemars(with = "Mib", extend("default" = 64))]
-    pub ballast: u64,
+    pub disk_reserve: u64,
     /// Maximum size of a run's trial folders in MiB. Above it, no more trials are started.
     #[serde(rename = "run_mib")]
     #[schemars(with = "MostMib", extend("default" = 102_400))]

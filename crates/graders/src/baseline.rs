@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fmt::Write as _;
 use std::io;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -12,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use super::globs::Globs;
 use proctor_config::GraderSpec;
 use proctor_model::path_text::{to_path, to_text};
-use proctor_workspace::{Care, ChangedPath, Entry, Manifest, survey};
+use proctor_workspace::{Care, ChangedPath, Entry, Manifest, sha256_hex, survey};
 
 /// Everything that a task's `forbidden_globs` can mean, as it was before the agent came: content, type and mode by path from
 /// the root. Serialized, it is `forbidden_baseline.json`.
@@ -173,7 +172,7 @@ impl From<&Entry> for WireEntry {
                 changed_ns,
             } => Self::File {
                 size: *size,
-                sha256: sha256.map(|digest| to_hex(&digest)),
+                sha256: sha256.map(|digest| sha256_hex(&digest)),
                 executable: *executable,
                 changed_ns: changed_ns.map(|time| time.to_string()),
             },
@@ -212,15 +211,6 @@ impl WireEntry {
             },
         })
     }
-}
-
-fn to_hex(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(2 * bytes.len());
-    for byte in bytes {
-        // Writing into a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
 }
 
 fn from_hex(text: &str) -> Option<[u8; 32]> {

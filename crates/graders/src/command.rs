@@ -1,18 +1,18 @@
 //! `command`: any program that judges by its exit code, and by what it says.
 
+mod opinion;
+
 use std::ffi::OsString;
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use self::opinion::Ended;
 use super::context::GradeContext;
 use super::inside;
-use super::opinion::{
-    Opinion, PASS, error, fail, kept_by_machine, supervisor_tampered, tool_changed,
-};
+use super::opinion::{Opinion, error, fail, kept_by_machine, supervisor_tampered, tool_changed};
 use super::test_output;
-use super::test_run::{TestRun, mixed, objection, twin_unclear};
+use super::test_run::{mixed, twin_unclear};
 use proctor_config::{GraderSpec, TestFormat, TestsSpec};
 use proctor_model::{Grade, VerdictCause};
 use proctor_record::write_file;
@@ -23,9 +23,6 @@ use proctor_supervise::{
 
 /// Most bytes of each output stream that are looked at and logged.
 const KEPT: usize = 16 << 20;
-
-/// The reason where what is looked for could be in the part that was not kept: neither a pass nor a failure.
-const TOO_LONG: &str = "output_too_long";
 
 /// Larger reports are none.
 const LARGEST_REPORT: u64 = 16 << 20;
@@ -147,7 +144,14 @@ async fn once(asked: &Asked<'_>, ctx: &GradeContext<'_>, go: &Go<'_>) -> Opinion
     if ending.supervisor == Supervisor::Killed && memory_kills() == killed_before {
         return supervisor_tampered();
     }
-    if let (Some(seen), Ok(Some(run))) = (ctx.tests, tests(asked, &output, &go.out)) {
+    let ended = Ended {
+        asked,
+        ctx,
+        ending: &ending,
+        output: &output,
+        out: &go.out,
+    };
+    if let (Some(seen), Ok(Some(run))) = (ctx.tests, ended.tests()) {
         let format =
             test_output::tests_told_by(asked.tests, asked.argv).unwrap_or(TestFormat::Auto);
         let streams = [&output.stdout[..], &output.stderr[..]].concat();
@@ -155,21 +159,21 @@ async fn once(asked: &Asked<'_>, ctx: &GradeContext<'_>, go: &Go<'_>) -> Opinion
         let report = inside::read_regular(&go.out.join(&asked.tests.report), LARGEST_REPORT);
         let report = report.ok().filter(|_| format == TestFormat::Junit);
         let report = report.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        seen.note(&run, (format, report.as_deref().unwrap_or(&streams)));
+        seen.note(&run, format, report.as_deref().unwrap_or(&streams));
     }
-    match ctx.mixture {
-        None => opinion((asked, ctx), (&ending, &output), &go.out),
-        Some(mixture) => match (ending.reason, ending.exit) {
-            (EndReason::Exited, Some(Exit::Code(_))) => match tests(asked, &output, &go.out) {
-                Ok(Some(run)) => mixed(mixture, &asked.tests.expect, &run),
-                Ok(None) => error("tests_unknown"),
-                Err(unread) => twin_unclear(&unread),
-            },
-            // What keeps the real tests from an answer keeps these from one.
-            _ => match opinion((asked, ctx), (&ending, &output), &go.out) {
-                failed if failed.grade == Grade::Fail => twin_unclear(&failed),
-                other => other,
-            },
+    let Some(mixture) = ctx.mixture else {
+        return ended.opinion();
+    };
+    match (ending.reason, ending.exit) {
+        (EndReason::Exited, Some(Exit::Code(_))) => match ended.tests() {
+            Ok(Some(run)) => mixed(mixture, &asked.tests.expect, &run),
+            Ok(None) => error("tests_unknown"),
+            Err(unread) => twin_unclear(&unread),
+        },
+        // What keeps the real tests from an answer keeps these from one.
+        _ => match ended.opinion() {
+            failed if failed.grade == Grade::Fail => twin_unclear(&failed),
+            other => other,
         },
     }
 }
@@ -268,144 +272,6 @@ fn filled(token: &str, ctx: &GradeContext<'_>, out_dir: &Path) -> OsString {
     }
     out.push(rest);
     out
-}
-
-fn opinion(
-    (asked, ctx): (&Asked<'_>, &GradeContext<'_>),
-    (ending, output): (&ChildEnding, &CapturedOutput),
-    out: &Path,
-) -> Opinion {
-    let code = match (ending.reason, ending.exit) {
-        (EndReason::NotStarted, _) => return not_started(asked, ctx, ending),
-        (EndReason::Cancelled, _) => return error("cancelled"),
-        (EndReason::HardTimeout | EndReason::Stalled, _) => {
-            return Opinion::new(Grade::Timeout, "command_timeout");
-        }
-        // A signal is nobody's answer: the machine, a limit or a crash of the runner sent it.
-        (_, Some(Exit::Signal(signal))) => return error(format!("command_killed:signal={signal}")),
-        (_, None) => return error("command_not_ended"),
-        (_, Some(Exit::Code(code))) => code,
-    };
-    let tests = tests(asked, output, out);
-    let unexpected = code != asked.expected_exit;
-    let objection = match &tests {
-        Ok(run) => run
-            .as_ref()
-            .and_then(|run| objection(asked.tests, run, code)),
-        Err(unread) => Some(unread.clone()),
-    };
-    let of = |word: &str| {
-        let reason = objection.as_ref().and_then(|it| it.reason.as_deref());
-        reason.is_some_and(|why| why.starts_with(word))
-    };
-    // An exit code tells more of a failure than the tests do, unless one is named.
-    if unexpected && !of("no_tests_ran") && !of("tests_failed:") {
-        return fail(format!("command_failed:exit={code}"));
-    }
-    let objection = objection.or_else(|| said_otherwise(asked, output));
-    match objection {
-        // Who held the output may have cut it.
-        Some(_) if ending.leak => error("command_leaked"),
-        Some(objection) => objection,
-        None => PASS,
-    }
-}
-
-fn said_otherwise(asked: &Asked<'_>, output: &CapturedOutput) -> Option<Opinion> {
-    let mismatch = || Some(fail("command_output_mismatch"));
-    let (expected, forbidden) = (
-        says(output, asked.expected_output),
-        says(output, asked.forbidden_output),
-    );
-    if forbidden == Some(true) {
-        return mismatch();
-    }
-    let unseen = expected == Some(false) || forbidden == Some(false);
-    if output.truncated && unseen {
-        return Some(error(TOO_LONG));
-    }
-    if expected == Some(false) {
-        return mismatch();
-    }
-    None
-}
-
-/// Which tests ran, where that can be known.
-fn tests(
-    asked: &Asked<'_>,
-    output: &CapturedOutput,
-    out: &Path,
-) -> Result<Option<TestRun>, Opinion> {
-    let named = asked.tests.names_tests();
-    let Some(format) = test_output::tests_told_by(asked.tests, asked.argv) else {
-        return if named {
-            Err(error("tests_unknown"))
-        } else {
-            Ok(None)
-        };
-    };
-    if format == TestFormat::Junit {
-        let report = inside::read_regular(&out.join(&asked.tests.report), LARGEST_REPORT);
-        // The runner ended by itself and wrote none, or what it wrote was replaced: neither is the harness's doing.
-        let report = report.map_err(|why| match why.kind() {
-            ErrorKind::NotFound | ErrorKind::PermissionDenied | ErrorKind::Other => {
-                fail("test_report_missing")
-            }
-            ErrorKind::FileTooLarge => error(TOO_LONG),
-            _ => error("test_report_unreadable"),
-        })?;
-        let run = test_output::read(format, &String::from_utf8_lossy(&report));
-        return Ok(Some(run));
-    }
-    // What is missing could be the tests that failed.
-    if output.truncated {
-        return Err(error(TOO_LONG));
-    }
-    let said = match format {
-        TestFormat::Unittest => &output.stderr,
-        _ => &output.stdout,
-    };
-    Ok(Some(test_output::read(
-        format,
-        &String::from_utf8_lossy(said),
-    )))
-}
-
-fn not_started(asked: &Asked<'_>, ctx: &GradeContext<'_>, ending: &ChildEnding) -> Opinion {
-    let why = ending.spawn_error.as_deref().unwrap_or("unknown");
-    let reason = format!("command_not_started:{why}");
-    if let Some(fault) = ending.spawn_fault {
-        return kept_by_machine(fault, &reason);
-    }
-    let program = asked.argv.first().map_or("", String::as_str);
-    let of_workspace = program.contains('/') && !program.starts_with('/')
-        || program.starts_with("{WORKDIR}")
-        || program.starts_with("{REPO_ROOT}");
-    if of_workspace && !is_own(program, ctx) {
-        fail(reason)
-    } else {
-        error(reason)
-    }
-}
-
-/// Whether a program of the workspace is there, and is not the agent's.
-fn is_own(program: &str, ctx: &GradeContext<'_>) -> bool {
-    let path = PathBuf::from(filled(program, ctx, ctx.out));
-    let path = ctx.project_dir.join(path);
-    let inside = path.strip_prefix(ctx.root).unwrap_or(&path);
-    let inside: PathBuf = inside
-        .components()
-        .filter(|part| *part != std::path::Component::CurDir)
-        .collect();
-    let changed = ctx.left.unwrap_or_default();
-    path.is_file() && !changed.iter().any(|one| one.path == inside)
-}
-
-/// Whether either stream holds `text`; `None` when nothing is asked.
-fn says(output: &CapturedOutput, text: Option<&str>) -> Option<bool> {
-    let text = text.filter(|text| !text.is_empty())?;
-    let holds = |bytes: &[u8]| String::from_utf8_lossy(bytes).contains(text);
-    Some(holds(&output.stdout) || holds(&output.stderr))
 }
 
 pub(super) fn log_text(

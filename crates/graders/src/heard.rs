@@ -113,7 +113,9 @@ impl LastWords {
                 self.said_cut = None;
                 self.is_over = false;
             }
-            EventKind::Cut(what @ (Cut::Words | Cut::List | Cut::Line)) => {
+            EventKind::Cut {
+                what: what @ (Cut::Words | Cut::List | Cut::Line),
+            } => {
                 self.said_cut = Some(*what);
                 self.message_cut = Some(*what);
                 if self.is_over {
@@ -187,7 +189,9 @@ impl Outputs {
         self.started.take(&event);
         match event.kind {
             EventKind::ToolEnded(result) => self.told.push(result.output),
-            EventKind::Cut(what @ (Cut::Output | Cut::List | Cut::Line)) => self.cut = Some(what),
+            EventKind::Cut {
+                what: what @ (Cut::Output | Cut::List | Cut::Line),
+            } => self.cut = Some(what),
             _ => {}
         }
     }
@@ -239,8 +243,8 @@ pub(super) fn texts(event: AgentEvent) -> Vec<String> {
         EventKind::ProviderFault(fault) => vec![fault.message],
         EventKind::Started { .. }
         | EventKind::UsageSeen(_)
-        | EventKind::CostSeen(_)
-        | EventKind::Cut(_)
+        | EventKind::CostSeen { .. }
+        | EventKind::Cut { .. }
         | EventKind::Unknown { .. }
         | EventKind::Unparsed { .. } => Vec::new(),
     }
@@ -287,9 +291,9 @@ mod tests {
                 parent: None,
             })
         };
-        let cut = || EventKind::Cut(Cut::Words);
-        let output = || EventKind::Cut(Cut::Output);
-        let line = || EventKind::Cut(Cut::Line);
+        let cut = || EventKind::Cut { what: Cut::Words };
+        let output = || EventKind::Cut { what: Cut::Output };
+        let line = || EventKind::Cut { what: Cut::Line };
         #[rustfmt::skip]
         let cases = [
             (vec![say("a"), cut()], 0, true),

@@ -23,7 +23,7 @@ pub struct Tests {
 
 impl TestsSeen {
     /// Keeps what was read of a run that came to its end, and what its runner wrote.
-    pub(super) fn note(&self, run: &TestRun, (format, wrote): (TestFormat, &str)) {
+    pub(super) fn note(&self, run: &TestRun, format: TestFormat, wrote: &str) {
         let with = |wanted: Status| {
             let ids = run.ids.iter().filter(move |(_, status)| **status == wanted);
             ids.map(|(id, _)| id.clone()).collect::<BTreeSet<_>>()

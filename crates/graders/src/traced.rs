@@ -51,13 +51,17 @@ impl Listener {
             EventKind::UsageSeen(usage) => {
                 spent.total_tokens = Some(usage.input().saturating_add(usage.output));
             }
-            EventKind::CostSeen(usd) => spent.cost_usd = Some(usd),
-            EventKind::Cut(Cut::Arguments) => {
+            EventKind::CostSeen { usd } => spent.cost_usd = Some(usd),
+            EventKind::Cut {
+                what: Cut::Arguments,
+            } => {
                 if let Some(call) = trace.calls.last_mut() {
                     call.is_cut = true;
                 }
             }
-            EventKind::Cut(what @ (Cut::List | Cut::Line)) => {
+            EventKind::Cut {
+                what: what @ (Cut::List | Cut::Line),
+            } => {
                 trace.gaps.calls = Some(format!("calls_cut: {}", heard::lost(what)));
             }
             _ => {}

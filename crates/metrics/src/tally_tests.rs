@@ -37,8 +37,8 @@ fn shim(at: u64, line: &str, source: CallSource) -> CommandCall {
         command: words.next().unwrap(),
         argv: words.collect(),
         source,
-        exit_status: Some(0),
-        duration: None,
+        process: None,
+        parent: None,
     }
 }
 

@@ -55,8 +55,8 @@ fn counted(call: StreamCall) -> CommandCall {
         command: call.command,
         argv: call.argv,
         source: CallSource::Agent,
-        exit_status: None,
-        duration: None,
+        process: None,
+        parent: None,
     }
 }
 
@@ -161,8 +161,8 @@ mod tests {
             command: words[1].clone(),
             argv: words[2..].to_vec(),
             source,
-            exit_status: Some(0),
-            duration: None,
+            process: None,
+            parent: None,
         }
     }
 

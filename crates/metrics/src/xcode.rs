@@ -39,26 +39,27 @@ pub(super) fn measure(calls: &[&CommandCall], measures: &mut Measures) {
     measures.time_to_first_xcodebuild_sec = first.map(|at| at.as_secs_f64());
 }
 
-/// Arguments and time of each call of `xcodebuild`: one that `xcrun` made in its own time is seen twice, and counts once.
+/// Arguments and time of each call of `xcodebuild`: one that `xcrun` made is seen twice, and counts once.
 fn builds<'a>(calls: &[&'a CommandCall]) -> Vec<(&'a [String], Duration)> {
     let direct = calls.iter().filter(|call| call.command == "xcodebuild");
-    let mut direct: Vec<(&[String], Duration)> =
-        direct.map(|call| (&*call.argv, call.at)).collect();
+    let mut direct: Vec<&CommandCall> = direct.copied().collect();
     let through = calls.iter().filter(|call| call.command == "xcrun");
     let mut all = Vec::new();
     for call in through {
         let Some(("xcodebuild", argv)) = run_by_xcrun(&call.argv) else {
             continue;
         };
-        let until = call.at + call.duration.unwrap_or_default();
-        let made_by_it =
-            |(its, at): &(&[String], Duration)| *its == argv && (call.at..=until).contains(at);
+        // Either `xcrun` became the tool, or it started it.
+        let made_by_it = |its: &&CommandCall| {
+            let is_it = its.process == call.process || its.parent == call.process;
+            is_it && call.process.is_some() && its.argv == argv
+        };
         if let Some(place) = direct.iter().position(made_by_it) {
             direct.remove(place);
         }
         all.push((argv, call.at));
     }
-    all.append(&mut direct);
+    all.extend(direct.into_iter().map(|call| (&*call.argv, call.at)));
     all
 }
 
@@ -135,8 +136,8 @@ mod tests {
                 command: "xcodebuild".to_owned(),
                 argv: argv.split_whitespace().map(str::to_owned).collect(),
                 source: CallSource::Agent,
-                exit_status: None,
-                duration: None,
+                process: None,
+                parent: None,
             })
             .collect();
         let mut measures = Measures::default();
@@ -146,37 +147,45 @@ mod tests {
 
     #[test]
     fn a_build_through_xcrun_is_one_build_whoever_saw_it() {
-        let call = |at: u64, duration: Option<u64>, line: &str| {
+        let call = |at: u64, process: u32, parent: u32, line: &str| {
             let mut words = line.split_whitespace().map(str::to_owned);
             CommandCall {
                 at: Duration::from_secs(at),
                 command: words.next().unwrap_or_default(),
                 argv: words.collect(),
                 source: CallSource::Agent,
-                exit_status: None,
-                duration: duration.map(Duration::from_secs),
+                process: Some(process),
+                parent: Some(parent),
             }
         };
-        let cases: [(&[CommandCall], [u64; 2]); 5] = [
-            (&[call(1, Some(9), "xcrun xcodebuild build")], [1, 0]),
+        let cases: [(&[CommandCall], [u64; 2]); 6] = [
+            (&[call(1, 5, 1, "xcrun xcodebuild build")], [1, 0]),
             (
                 &[
-                    call(1, Some(9), "xcrun -sdk iphonesimulator xcodebuild build"),
-                    call(20, Some(9), "xcodebuild build"),
+                    call(1, 5, 1, "xcrun -sdk iphonesimulator xcodebuild build"),
+                    call(20, 6, 1, "xcodebuild build"),
                 ],
                 [2, 1],
             ),
             // Its own call of the tool, which a shim saw as well.
             (
                 &[
-                    call(1, Some(9), "xcrun xcodebuild build"),
-                    call(2, Some(7), "xcodebuild build"),
+                    call(1, 5, 1, "xcrun xcodebuild build"),
+                    call(2, 6, 5, "xcodebuild build"),
                 ],
                 [1, 0],
             ),
-            (&[call(1, None, "xcrun --find xcodebuild")], [0, 0]),
+            // `xcrun` became the tool.
             (
-                &[call(1, None, "xcrun simctl list"), call(2, None, "xcrun")],
+                &[
+                    call(1, 5, 1, "xcrun xcodebuild build"),
+                    call(2, 5, 1, "xcodebuild build"),
+                ],
+                [1, 0],
+            ),
+            (&[call(1, 5, 1, "xcrun --find xcodebuild")], [0, 0]),
+            (
+                &[call(1, 5, 1, "xcrun simctl list"), call(2, 6, 1, "xcrun")],
                 [0, 0],
             ),
         ];

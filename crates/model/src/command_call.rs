@@ -46,8 +46,8 @@ pub struct CommandCall {
     pub argv: Vec<String>,
     /// Who called.
     pub source: CallSource,
-    /// Exit status as a shell tells it (128 + signal), if the call ended.
-    pub exit_status: Option<i32>,
-    /// How long it took, if it ended.
-    pub duration: Option<Duration>,
+    /// The process that it became, where a shim saw it.
+    pub process: Option<u32>,
+    /// The parent of that process.
+    pub parent: Option<u32>,
 }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize, Serializer};
+
 use crate::{CacheWrites, ModelTokens, Usage, UsageSource};
 
 /// One thing that an agent said, and when.
@@ -13,20 +15,26 @@ pub struct AgentEvent {
     pub kind: EventKind,
 }
 
-/// The kinds of things that agents say.
-#[derive(Debug, Clone, PartialEq)]
+/// The kinds of things that agents say, as `events.jsonl` has them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
 pub enum EventKind {
     /// A session began; fields are as far as the CLI tells them.
     Started {
         /// Session or thread id of the CLI.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         session: Option<String>,
         /// Model that will be asked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<String>,
         /// Version of the CLI.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         cli_version: Option<String>,
         /// MCP servers and whether they connected.
+        #[serde(default, serialize_with = "as_pairs")]
         mcp_servers: Vec<McpServerSeen>,
         /// Names of the tools that the model was offered.
+        #[serde(default)]
         tools: Vec<String>,
     },
     /// Text that the agent wrote to the person.
@@ -51,9 +59,14 @@ pub enum EventKind {
         ok: bool,
     },
     /// Tokens so far, where the stream tells them before the end (a lower bound while it runs).
+    #[serde(rename = "usage")]
     UsageSeen(Usage),
     /// USD so far by the agent's own count, where the stream tells it before the end.
-    CostSeen(f64),
+    #[serde(rename = "cost")]
+    CostSeen {
+        /// The amount.
+        usd: f64,
+    },
     /// The provider failed, fatally or not (a retry follows).
     ProviderFault(ProviderFault),
     /// The CLI warned about something and went on.
@@ -66,6 +79,7 @@ pub enum EventKind {
         /// Whether it says that it ended well.
         ok: bool,
         /// Its last answer, where the event holds one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         answer: Option<String>,
     },
     /// A well-formed event of a type that this adapter does not know: kept and counted.
@@ -74,7 +88,10 @@ pub enum EventKind {
         name: String,
     },
     /// Something of what was told right before is not in this stream: it was longer than is kept.
-    Cut(Cut),
+    Cut {
+        /// What was cut.
+        what: Cut,
+    },
     /// A line that is no event: kept and counted.
     Unparsed {
         /// Why it could not be read.
@@ -83,7 +100,8 @@ pub enum EventKind {
 }
 
 /// What was cut.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Cut {
     /// The words of the last message or answer.
     Words,
@@ -121,7 +139,7 @@ impl Cut {
 }
 
 /// An MCP server as the agent saw it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct McpServerSeen {
     /// Its name.
     pub name: String,
@@ -129,56 +147,68 @@ pub struct McpServerSeen {
     pub status: String,
 }
 
+/// Servers as pairs of name and status.
+fn as_pairs<S: Serializer>(servers: &[McpServerSeen], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(servers.iter().map(|seen| (&seen.name, &seen.status)))
+}
+
 /// How the id of a call begins that only standard error told.
 pub const STDERR_CALL: &str = "stderr_";
 
 /// A call of a tool, as the stream tells it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
     /// Id within the stream, which the result repeats. One that begins with [`STDERR_CALL`] was told on standard error alone.
     pub id: String,
     /// Name in the field's common form: `Bash`, `Edit`, `mcp__<server>__<tool>`; Codex commands are `shell`.
     pub name: String,
     /// Server and tool, if this is an MCP call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mcp: Option<(String, String)>,
     /// The command line as shown, if this runs a shell command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
     /// The arguments as JSON text, capped at 1 MiB on a character border.
     pub arguments: String,
     /// The tool call that this one belongs to, when a sub-agent made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
 }
 
 /// How a call of a tool ended.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolResult {
     /// Id of the call.
     pub id: String,
     /// Whether the stream calls it an error; never where the agent was stopped while the call was open.
     pub is_error: bool,
     /// Exit code of a command, where told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
     /// What the tool printed, capped at 64 KiB on a character border.
     pub output: String,
 }
 
 /// A failure of the provider, read from a field that only the provider's client writes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProviderFault {
     /// What failed.
     pub kind: ProviderFaultKind,
     /// HTTP status, where told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
     /// The message.
     pub message: String,
     /// Whether the run ended with it.
     pub fatal: bool,
     /// When a limit ends, where the client tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reset: Option<Reset>,
 }
 
 /// When a limit ends, as a client tells it: what a clock shows is settled by whoever knows the time and the place.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "WireReset", into = "WireReset")]
 pub enum Reset {
     /// So long after it was told.
     After(Duration),
@@ -208,8 +238,63 @@ pub enum Reset {
     },
 }
 
+/// The same in `events.jsonl`.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum WireReset {
+    AfterSec(u64, u32),
+    At(i64),
+    Clock(Option<(i8, i8, Option<i16>)>, i8, i8, Option<String>),
+    Weekday(i8, i8, i8, Option<String>),
+}
+
+impl From<Reset> for WireReset {
+    fn from(reset: Reset) -> Self {
+        match reset {
+            Reset::After(time) => Self::AfterSec(time.as_secs(), time.subsec_nanos()),
+            Reset::At(second) => Self::At(second),
+            Reset::Clock {
+                day,
+                hour,
+                minute,
+                zone,
+            } => Self::Clock(day, hour, minute, zone),
+            Reset::Weekday {
+                weekday,
+                hour,
+                minute,
+                zone,
+            } => Self::Weekday(weekday, hour, minute, zone),
+        }
+    }
+}
+
+impl From<WireReset> for Reset {
+    fn from(reset: WireReset) -> Self {
+        match reset {
+            WireReset::AfterSec(seconds, nanos) => {
+                Self::After(Duration::from_secs(seconds) + Duration::from_nanos(nanos.into()))
+            }
+            WireReset::At(second) => Self::At(second),
+            WireReset::Clock(day, hour, minute, zone) => Self::Clock {
+                day,
+                hour,
+                minute,
+                zone,
+            },
+            WireReset::Weekday(weekday, hour, minute, zone) => Self::Weekday {
+                weekday,
+                hour,
+                minute,
+                zone,
+            },
+        }
+    }
+}
+
 /// Classes of provider failures.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ProviderFaultKind {
     /// 429, or the account's usage limit.
     RateLimited,

@@ -10,7 +10,7 @@ pub fn is_amount(usd: f64) -> bool {
 }
 
 /// Tokens of a trial, each counted once: cached tokens are never inside `uncached_input`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub struct Usage {
     /// Input tokens that were neither read from nor written to a cache.
     pub uncached_input: u64,

@@ -3,10 +3,7 @@
 //! Tamper-evident, not tamper-proof: whoever can rewrite the whole run can also make a new chain. What the chain shows is
 //! that a row, or a file that a row stands for, is not the one that was written.
 
-use std::io::{BufRead as _, BufReader};
-
 use crate::artifacts::{digest, digest_of_file, names_in};
-use crate::error::Doing as _;
 use crate::extent::each_line;
 use crate::{JournalBreak, RecordError, Row, RunDir, RunMetadata, TrialDir, private};
 
@@ -83,30 +80,24 @@ pub fn changed_rows(run: &RunDir, noted: Noted<'_>) -> Result<Vec<String>, Recor
 pub fn verify(run: &RunDir, noted: Noted<'_>) -> Result<Verified, RecordError> {
     // Before the rows, which may come meanwhile.
     let mut sealed = run.sealed_trials();
-    let path = run.runs_jsonl();
-    let mut reader = BufReader::new(private::open_file(&path)?);
+    // A journal that is missing has no rows elsewhere; here it is what was to be verified.
+    private::open_file(&run.runs_jsonl())?;
     let mut verified = Verified::default();
     let mut before = GENESIS.to_owned();
     let mut head_is_there = noted.rows == Some(0);
-    let mut line = Vec::new();
-    loop {
-        line.clear();
-        if reader.read_until(b'\n', &mut line).doing("read", &path)? == 0 {
-            break;
-        }
+    each_line(run, |place, line, is_whole| {
         verified.rows += 1;
-        let number = verified.rows;
-        if line.pop_if(|byte| *byte == b'\n').is_none() {
+        if !is_whole {
             verified
                 .problems
-                .push(format!("runs.jsonl:{number}: the row is cut off"));
+                .push(format!("runs.jsonl:{}: the row is cut off", place + 1));
         }
-        if let Some(run_id) = verified.line(run, &line, &before) {
+        if let Some(run_id) = verified.line(run, line, &before) {
             sealed.remove(&run_id);
         }
-        before = digest(&line);
+        before = digest(line);
         head_is_there |= noted.head == Some(before.as_str());
-    }
+    })?;
     verified.end(noted, (&before, head_is_there));
     verified.problems.extend(run.strangers_among_trials());
     for run_id in sealed {

@@ -10,28 +10,28 @@ use proctor_failpoints::reach;
 
 /// A file of the run's directory that is there only to be removed; dropping it removes it.
 #[derive(Debug)]
-pub struct Ballast {
+pub struct DiskReserve {
     path: PathBuf,
 }
 
-impl Ballast {
+impl DiskReserve {
     /// Sets `bytes` aside; what a killed run had set aside is replaced.
     ///
     /// # Errors
     /// When there is no such room, or the system refuses.
     pub fn create(run: &RunDir, bytes: u64) -> Result<Self, RecordError> {
-        let path = run.ballast();
+        let path = run.disk_reserve();
         // From here on the file is removed however this ends.
-        let ballast = Self { path };
-        let file = private::create_file(&ballast.path)?;
+        let reserve = Self { path };
+        let file = private::create_file(&reserve.path)?;
         reach("ballast.fill")
             .and_then(|()| fill(&file, bytes))
-            .doing("set room aside in", &ballast.path)?;
-        Ok(ballast)
+            .doing("set room aside in", &reserve.path)?;
+        Ok(reserve)
     }
 }
 
-impl Drop for Ballast {
+impl Drop for DiskReserve {
     fn drop(&mut self) {
         // Nothing can be done about a file that cannot be removed; the next start replaces it.
         fs::remove_file(&self.path).ok();
@@ -77,26 +77,26 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn ballast_takes_its_room_and_gives_it_back() {
+    fn a_reserve_takes_its_room_and_gives_it_back() {
         use std::os::unix::fs::MetadataExt as _;
         let folder = tempfile::tempdir().unwrap();
         let run = RunDir::create(folder.path(), "s").unwrap();
         for _ in 0..2 {
-            let ballast = Ballast::create(&run, 3 << 20).unwrap();
-            let taken = run.ballast().metadata().unwrap().blocks() * 512;
+            let reserve = DiskReserve::create(&run, 3 << 20).unwrap();
+            let taken = run.disk_reserve().metadata().unwrap().blocks() * 512;
             assert!(taken >= 3 << 20, "{taken}");
-            drop(ballast);
-            assert!(!run.ballast().exists());
+            drop(reserve);
+            assert!(!run.disk_reserve().exists());
         }
         assert!(free_space(run.root()).unwrap() > 0);
     }
 
     #[test]
-    fn ballast_that_does_not_fit_leaves_nothing() {
+    fn a_reserve_that_does_not_fit_leaves_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let run = RunDir::create(folder.path(), "s").unwrap();
-        let error = Ballast::create(&run, 1 << 60).unwrap_err();
+        let error = DiskReserve::create(&run, 1 << 60).unwrap_err();
         assert!(error.to_string().contains("set room aside"), "{error}");
-        assert!(!run.ballast().exists());
+        assert!(!run.disk_reserve().exists());
     }
 }

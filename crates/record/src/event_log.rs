@@ -6,7 +6,6 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Doing as _;
-use crate::event_wire::{Dropped, EventLine, ReadEvent};
 use crate::line_file::LineFile;
 use crate::lines::{BadLine, Found, LineReader};
 use crate::{RecordError, Redactor, RowProblem};
@@ -36,6 +35,36 @@ pub struct EventLogHeader {
     pub started: String,
     /// The same on the monotonic clock that shims write, in nanoseconds.
     pub started_mono_ns: u64,
+}
+
+/// A line about an event.
+#[derive(Serialize)]
+struct WrittenEvent<'a> {
+    at_ms: f64,
+    #[serde(flatten)]
+    kind: &'a EventKind,
+}
+
+#[derive(Deserialize)]
+struct ReadEvent {
+    at_ms: f64,
+    #[serde(flatten)]
+    kind: EventKind,
+}
+
+/// The line that says how many events were not kept because the log was full.
+#[derive(Serialize, Deserialize)]
+struct Dropped {
+    at_ms: f64,
+    #[serde(rename = "type")]
+    kind: DroppedKind,
+    events: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum DroppedKind {
+    Dropped,
 }
 
 /// Writes an `events.jsonl`.
@@ -90,7 +119,10 @@ impl EventLog {
         if self.room == 0 {
             self.dropped += 1;
         } else {
-            self.put(&EventLine(event))?;
+            self.put(&WrittenEvent {
+                at_ms: event.at.as_secs_f64() * 1e3,
+                kind: &event.kind,
+            })?;
         }
         if self.last.saturating_sub(self.flushed) >= FLUSH_EVERY {
             self.flush()?;
@@ -120,11 +152,13 @@ impl EventLog {
     /// When the file cannot be written.
     pub fn finish(mut self) -> Result<u64, RecordError> {
         if self.dropped > 0 {
-            let dropped = Dropped {
-                at_ms: self.last,
-                events: self.dropped,
-            };
-            self.put(&dropped)?;
+            let at_ms = self.last.as_secs_f64() * 1e3;
+            let events = self.dropped;
+            self.put(&Dropped {
+                at_ms,
+                kind: DroppedKind::Dropped,
+                events,
+            })?;
         }
         self.flush()?;
         Ok(self.dropped)
@@ -218,7 +252,9 @@ impl Iterator for EventReader {
                     let at = event.at;
                     let cut =
                         untold_cut(&event.kind).filter(|_| self.header.events == WITHOUT_CUTS.0);
-                    self.cut = cut.map(EventKind::Cut).map(|kind| AgentEvent { at, kind });
+                    self.cut = cut
+                        .map(|what| EventKind::Cut { what })
+                        .map(|kind| AgentEvent { at, kind });
                     return Some(Ok(event));
                 }
                 Ok(Err(dropped)) => self.dropped += dropped,
@@ -242,14 +278,17 @@ fn untold_cut(kind: &EventKind) -> Option<Cut> {
     (bytes + 4 > WITHOUT_CUTS.1).then_some(cut)
 }
 
+/// The event of a line, or how many events were dropped.
 fn parse(line: &[u8], ended: bool) -> Result<Result<AgentEvent, u64>, BadLine> {
-    if let Ok(ReadEvent(event)) = serde_json::from_slice(line) {
-        return Ok(Ok(event));
-    }
-    match serde_json::from_slice::<Dropped>(line) {
-        Ok(dropped) => Ok(Err(dropped.events)),
-        Err(_) => Err(BadLine::explain::<ReadEvent>(line, ended)),
-    }
+    let Ok(read) = serde_json::from_slice::<ReadEvent>(line) else {
+        let dropped = serde_json::from_slice::<Dropped>(line);
+        let dropped = dropped.map_err(|_| BadLine::explain::<ReadEvent>(line, ended))?;
+        return Ok(Err(dropped.events));
+    };
+    let at = Duration::try_from_secs_f64(read.at_ms / 1e3)
+        .map_err(|_| BadLine::new(format!("at_ms: {} is no time", read.at_ms)))?;
+    let kind = read.kind;
+    Ok(Ok(AgentEvent { at, kind }))
 }
 
 #[cfg(test)]

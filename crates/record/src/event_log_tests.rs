@@ -115,13 +115,13 @@ fn kind() -> impl Strategy<Value = EventKind> {
                 output,
             })
         }),
-        (0.0..1e6_f64).prop_map(EventKind::CostSeen),
+        (0.0..1e6_f64).prop_map(|usd| EventKind::CostSeen { usd }),
         fault().prop_map(EventKind::ProviderFault),
         ".{0,9}".prop_map(|text| EventKind::Warning { text }),
         (any::<bool>(), maybe()).prop_map(|(ok, answer)| EventKind::Finished { ok, answer }),
         ".{0,9}".prop_map(|name| EventKind::Unknown { name }),
         ".{0,9}".prop_map(|reason| EventKind::Unparsed { reason }),
-        prop::sample::select(Cut::ALL.to_vec()).prop_map(EventKind::Cut),
+        prop::sample::select(Cut::ALL.to_vec()).prop_map(|what| EventKind::Cut { what }),
     ]
 }
 
@@ -222,7 +222,7 @@ fn what_an_older_log_may_have_cut_is_told() {
         ];
         fs::write(&path, lines.join("\n") + "\n").unwrap();
         let read: Vec<_> = read_events(&path).unwrap().map(Result::unwrap).collect();
-        let is_cut = |event: &&AgentEvent| event.kind == EventKind::Cut(Cut::Words);
+        let is_cut = |event: &&AgentEvent| event.kind == EventKind::Cut { what: Cut::Words };
         assert_eq!(read.iter().filter(is_cut).count(), cuts, "{letters}");
         assert_eq!(read.len(), 3 + cuts);
     }

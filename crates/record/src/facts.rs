@@ -1,4 +1,4 @@
-//! What summaries need of a row, borrowed from its line: a million rows pass through one small buffer.
+//! What decides which rows stand, borrowed from their lines: a million rows pass through one small buffer.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,9 +8,9 @@ use std::path::Path;
 use serde::{Deserialize, Deserializer};
 
 use crate::lines::{BadLine, Found, LineReader};
-use crate::row_parts::lenient::{count, flag, usd};
+use crate::row_parts::lenient::{flag, usd};
 use crate::rows::{Ordinals, bad_row, check};
-use crate::{ReasonRow, RecordError, RowProblem};
+use crate::{RecordError, RowProblem};
 
 /// A text that is borrowed from the line unless it held an escape.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -46,7 +46,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     }
 }
 
-/// The columns of [`crate::Row`] that summaries are made of.
+/// The columns of [`crate::Row`] that decide which rows stand, and what baselines cost.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(default)]
 #[expect(
@@ -54,76 +54,28 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     reason = "the columns are named and explained in the contract"
 )]
 pub struct RowFacts<'a> {
-    #[serde(borrow)]
-    pub run_id: Text<'a>,
+    /// The number of its line, from 1.
+    #[serde(skip)]
+    pub line: u64,
     #[serde(borrow)]
     pub agent_id: Text<'a>,
     #[serde(borrow)]
     pub scenario: Text<'a>,
     #[serde(borrow)]
     pub task_id: Text<'a>,
-    #[serde(borrow)]
-    pub task_kind: Option<Text<'a>>,
     #[serde(deserialize_with = "flag")]
     pub baseline_run: bool,
-    #[serde(deserialize_with = "flag")]
-    pub success: bool,
     #[serde(borrow)]
     pub failure_reason: Option<Text<'a>>,
-    pub wall_time_sec: Option<f64>,
-    #[serde(deserialize_with = "count")]
-    pub uncached_input_tokens: Option<u64>,
-    #[serde(deserialize_with = "count")]
-    pub cached_read_tokens: Option<u64>,
-    #[serde(deserialize_with = "count")]
-    pub cache_write_tokens: Option<u64>,
-    #[serde(deserialize_with = "count")]
-    pub output_tokens: Option<u64>,
     #[serde(deserialize_with = "usd")]
     pub billed_cost_usd: Option<f64>,
-    #[serde(deserialize_with = "usd")]
-    pub cold_equivalent_cost_usd: Option<f64>,
-    #[serde(deserialize_with = "usd")]
-    pub cache_savings_usd: Option<f64>,
-    pub cache_read_rate: Option<f64>,
-    #[serde(deserialize_with = "count")]
-    pub xcodebuild_calls: Option<u64>,
-    #[serde(deserialize_with = "count")]
-    pub xcrun_calls: Option<u64>,
-    #[serde(deserialize_with = "count")]
-    pub simctl_calls: Option<u64>,
-    pub time_to_first_xcodebuild_sec: Option<f64>,
-    #[serde(deserialize_with = "count")]
-    pub xcodebuild_repeat_count: Option<u64>,
-    #[serde(deserialize_with = "count")]
-    pub destination_count: Option<u64>,
-    #[serde(deserialize_with = "count")]
-    pub destination_churn: Option<u64>,
-    #[serde(deserialize_with = "count")]
-    pub mcp_tool_calls: Option<u64>,
-    #[serde(deserialize_with = "count")]
-    pub tool_error_total: Option<u64>,
-    #[serde(deserialize_with = "count")]
-    pub tool_error_mcp: Option<u64>,
-    #[serde(deserialize_with = "count")]
-    pub tool_error_non_mcp: Option<u64>,
-    #[serde(borrow)]
-    pub tool_error_log_path: Option<Text<'a>>,
-    pub time_to_first_mcp_build_sec: Option<f64>,
     pub schema: u32,
     pub trial_index: Option<u32>,
     pub attempt: Option<u32>,
     #[serde(borrow)]
     pub termination: Option<Text<'a>>,
     #[serde(borrow)]
-    pub grade: Option<Text<'a>>,
-    #[serde(borrow)]
-    pub integrity: Option<Text<'a>>,
-    #[serde(borrow)]
     pub infra: Option<Text<'a>>,
-    #[serde(deserialize_with = "count")]
-    pub tool_error_discovery: Option<u64>,
-    pub integrity_reasons: Option<Vec<ReasonRow>>,
 }
 
 /// Reads the facts of a journal's rows; each lives until the next is asked for.
@@ -156,6 +108,7 @@ impl FactsReader {
         };
         let number = lines.number;
         Some(read.map_err(|bad| bad.at(number)).map(|mut facts| {
+            facts.line = number;
             if facts.trial_index.is_none() {
                 let cell = [&*facts.agent_id, &facts.scenario, &facts.task_id];
                 facts.trial_index = Some(ordinals.next(cell, facts.baseline_run));

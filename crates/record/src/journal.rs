@@ -12,24 +12,6 @@ use crate::seal::{TornTail, last_line, seal};
 use crate::{RecordError, Redactor, Row, RunDir, private};
 use proctor_failpoints::reach;
 
-/// How a journal is written.
-#[derive(Debug, Clone)]
-pub struct JournalOptions {
-    /// Whether each append waits for the disk. Only measurements of the harness itself switch it off.
-    pub sync: bool,
-    /// Secrets that no row may hold.
-    pub redactor: Redactor,
-}
-
-impl Default for JournalOptions {
-    fn default() -> Self {
-        Self {
-            sync: true,
-            redactor: Redactor::default(),
-        }
-    }
-}
-
 /// The open journal of a run; one process has it (see [`RunDir::lock`]), and one owner in it.
 ///
 /// Bytes that were there are never changed. A row that cannot be written is kept in memory and tried again
@@ -47,7 +29,8 @@ pub struct Journal {
     head: String,
     /// Rows up to `good`, and those that wait.
     rows: u64,
-    options: JournalOptions,
+    /// Secrets that no row may hold.
+    redactor: Redactor,
 }
 
 impl Journal {
@@ -56,16 +39,16 @@ impl Journal {
     /// # Errors
     /// When the file cannot be opened or sealed.
     pub fn open(run: &RunDir) -> Result<(Self, Option<TornTail>), RecordError> {
-        Self::open_with(run, JournalOptions::default())
+        Self::open_with(run, Redactor::default())
     }
 
-    /// The same with options.
+    /// The same of one whose rows hold none of these secrets.
     ///
     /// # Errors
     /// When the file cannot be opened or sealed.
     pub fn open_with(
         run: &RunDir,
-        options: JournalOptions,
+        redactor: Redactor,
     ) -> Result<(Self, Option<TornTail>), RecordError> {
         let path = run.runs_jsonl();
         let existed = path.exists();
@@ -84,7 +67,7 @@ impl Journal {
             pending: Vec::new(),
             head: last.map_or_else(|| GENESIS.to_owned(), |line| digest(&line)),
             rows,
-            options,
+            redactor,
         };
         Ok((journal, tail))
     }
@@ -111,7 +94,7 @@ impl Journal {
                 prev_sha256: Some(self.head.clone()),
                 ..row.clone()
             };
-            let line = line_of(&chained, &self.options.redactor).doing("write", &self.path)?;
+            let line = line_of(&chained, &self.redactor).doing("write", &self.path)?;
             self.head = digest(line.trim_ascii_end());
             self.rows += 1;
             self.pending.push(line);
@@ -145,10 +128,8 @@ impl Journal {
         let bytes = self.pending.concat();
         reach("journal.write")?;
         self.write(&bytes)?;
-        if self.options.sync {
-            reach("journal.sync")?;
-            self.file.sync_data()?;
-        }
+        reach("journal.sync")?;
+        self.file.sync_data()?;
         self.good += bytes.len() as u64;
         tracing::debug!(
             bytes = bytes.len(),

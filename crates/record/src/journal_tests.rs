@@ -255,9 +255,8 @@ fn facts_are_those_of_the_rows() {
         match (row, reader.next_facts().unwrap()) {
             (Ok(row), Ok(facts)) => {
                 assert_eq!(row.trial_index, facts.trial_index);
-                assert_eq!(row.run_id, *facts.run_id);
-                assert_eq!(row.wall_time_sec, facts.wall_time_sec);
-                assert_eq!(row.xcodebuild_calls, facts.xcodebuild_calls);
+                assert_eq!(row.agent_id, *facts.agent_id);
+                assert_eq!(row.billed_cost_usd, facts.billed_cost_usd);
             }
             (Err(row), Err(facts)) => assert_eq!(row, facts),
             other => panic!("{other:?}"),
@@ -271,11 +270,7 @@ fn no_row_holds_a_known_secret() {
     let (_folder, run) = run_with(b"");
     let mut redactor = Redactor::default();
     redactor.add("API_KEY", "sk-abcdefgh");
-    let options = JournalOptions {
-        redactor,
-        ..JournalOptions::default()
-    };
-    let (mut journal, _) = Journal::open_with(&run, options).unwrap();
+    let (mut journal, _) = Journal::open_with(&run, redactor).unwrap();
     let mut row = row(0);
     row.failure_reason = Some("echo sk-abcdefgh".to_owned());
     journal.append(&row).unwrap();
@@ -304,7 +299,7 @@ proptest! {
             ..row(3)
         };
         let (_folder, run) = run_with(b"");
-        let (mut journal, _) = Journal::open_with(&run, JournalOptions { sync: false, ..JournalOptions::default() }).unwrap();
+        let (mut journal, _) = Journal::open(&run).unwrap();
         journal.append_all([&row, &row]).unwrap();
         let unchained = |read: Result<Row, RowProblem>| Row { prev_sha256: None, ..read.unwrap() };
         let back: Vec<Row> = rows(&run.runs_jsonl()).unwrap().map(unchained).collect();

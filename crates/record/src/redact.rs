@@ -163,7 +163,7 @@ impl Redactor {
     }
 
     /// Whether the bytes hold a secret.
-    pub(super) fn finds(&self, bytes: &[u8]) -> bool {
+    fn finds(&self, bytes: &[u8]) -> bool {
         let search = self.search.as_ref();
         search.is_some_and(|search| search.finds(bytes))
     }

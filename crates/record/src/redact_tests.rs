@@ -180,7 +180,6 @@ fn many_secrets_are_found_one_and_all() {
         let text = format!("a {value} b {} c", hex(value));
         let expected = format!("a [redacted:{name}] b [redacted:{name}] c");
         assert_eq!(redactor.redact(&text), expected);
-        assert!(redactor.finds(text.as_bytes()));
     }
     assert_eq!(redactor.redact("s3cret-040-x"), "s3cret-040-x");
 }
@@ -328,7 +327,7 @@ proptest! {
             text += &encoded.unwrap_or(if way.is_multiple_of(2) { between.clone() } else { half });
         }
         let redacted = redactor.redact(&text).into_owned();
-        prop_assert!(!redactor.finds(redacted.as_bytes()), "{redacted}");
+        prop_assert_eq!(redactor.redact(&redacted), redacted.as_str());
         prop_assert_eq!(in_pieces(&redactor, &text, &cuts), redacted);
     }
 

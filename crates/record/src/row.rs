@@ -321,40 +321,6 @@ pub struct Row {
     pub left_behind: Option<Vec<String>>,
 }
 
-/// The keys of a row in order; `runs.csv` has all but `provider_usage`.
-#[rustfmt::skip]
-pub const COLUMNS: &[&str] = &[
-    "run_id", "ts_start", "ts_end", "agent_id", "agent_kind", "scenario", "task_id", "task_kind",
-    "baseline_run", "success", "failure_reason", "grader_results", "exit_code", "wall_time_sec", "model",
-    "uncached_input_tokens", "cached_read_tokens", "cache_write_tokens", "cache_write_ttl", "output_tokens",
-    "billed_cost_usd", "cost_source", "cold_equivalent_cost_usd", "cache_savings_usd", "cache_read_rate",
-    "baseline_cost_usd", "marginal_cost_usd", "xcodebuild_calls", "xcrun_calls", "simctl_calls",
-    "time_to_first_xcodebuild_sec", "xcodebuild_repeat_count", "destination_count", "destination_churn",
-    "mcp_tool_calls", "tool_error_total", "tool_error_mcp", "tool_error_non_mcp", "transcript_path",
-    "agent_output_json_path", "command_log_path", "mcp_tool_log_path", "tool_error_log_path",
-    "tool_error_context_log_path", "mcp_xcodebuild_calls", "mcp_simctl_calls", "time_to_first_mcp_build_sec",
-    "provider_usage",
-    "schema", "trial_index", "attempt", "termination", "grade", "integrity", "infra", "usage_is_lower_bound",
-    "workspace", "isolation", "jobs", "paused_sec", "overhead_sec", "lingered", "leftovers", "tool_calls",
-    "tool_error_discovery", "unknown_events", "unparsed_lines", "model_requests", "cli_version",
-    "command_calls", "notes", "prompt_digest", "config_digest", "task_digest",
-    "artifacts_sha256", "prev_sha256", "peak_memory_kib", "host_load_1m", "host_free_memory_kib",
-    "graded_in", "tree_sha256", "limits_hit", "provider_fault", "retry_at", "cmd_log_via", "cmd_log_lost",
-    "attestation_sha256", "attestation_flags",
-    "cost_provider_usd", "cost_ccusage_usd", "cost_session_usd", "cost_computed_usd", "cost_price", "cost_flags",
-    "cost_is_lower_bound", "trial_max_cost_usd", "run_max_cost_usd",
-    "network", "visible_pass", "held_out_pass",
-    "usage_source", "cmd_log_calls", "cmd_shim_usec",
-    "simulator_wait_sec", "xcodebuild_wait_sec",
-    "network_refused", "network_sent_bytes", "network_received_bytes",
-    "answer_layer", "path_layer", "budget_layer", "layer_findings",
-    "judged", "judge_cost_usd", "layer_baseline", "judge_charged_usd",
-    "peak_processes",
-    "mcp_xcodebuild_repeat_count", "mcp_destination_count", "mcp_destination_churn",
-    "sub_agent_tool_calls", "trial_max_is_rest", "cost_is_open_ended",
-    "integrity_reasons", "test_config_changed", "left_behind",
-];
-
 impl Row {
     /// Whether the result can be trusted; rows of older versions tell the word alone.
     #[must_use]
@@ -420,6 +386,39 @@ impl Row {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[rustfmt::skip]
+    const COLUMNS: &[&str] = &[
+        "run_id", "ts_start", "ts_end", "agent_id", "agent_kind", "scenario", "task_id", "task_kind",
+        "baseline_run", "success", "failure_reason", "grader_results", "exit_code", "wall_time_sec", "model",
+        "uncached_input_tokens", "cached_read_tokens", "cache_write_tokens", "cache_write_ttl", "output_tokens",
+        "billed_cost_usd", "cost_source", "cold_equivalent_cost_usd", "cache_savings_usd", "cache_read_rate",
+        "baseline_cost_usd", "marginal_cost_usd", "xcodebuild_calls", "xcrun_calls", "simctl_calls",
+        "time_to_first_xcodebuild_sec", "xcodebuild_repeat_count", "destination_count", "destination_churn",
+        "mcp_tool_calls", "tool_error_total", "tool_error_mcp", "tool_error_non_mcp", "transcript_path",
+        "agent_output_json_path", "command_log_path", "mcp_tool_log_path", "tool_error_log_path",
+        "tool_error_context_log_path", "mcp_xcodebuild_calls", "mcp_simctl_calls", "time_to_first_mcp_build_sec",
+        "provider_usage",
+        "schema", "trial_index", "attempt", "termination", "grade", "integrity", "infra", "usage_is_lower_bound",
+        "workspace", "isolation", "jobs", "paused_sec", "overhead_sec", "lingered", "leftovers", "tool_calls",
+        "tool_error_discovery", "unknown_events", "unparsed_lines", "model_requests", "cli_version",
+        "command_calls", "notes", "prompt_digest", "config_digest", "task_digest",
+        "artifacts_sha256", "prev_sha256", "peak_memory_kib", "host_load_1m", "host_free_memory_kib",
+        "graded_in", "tree_sha256", "limits_hit", "provider_fault", "retry_at", "cmd_log_via", "cmd_log_lost",
+        "attestation_sha256", "attestation_flags",
+        "cost_provider_usd", "cost_ccusage_usd", "cost_session_usd", "cost_computed_usd", "cost_price", "cost_flags",
+        "cost_is_lower_bound", "trial_max_cost_usd", "run_max_cost_usd",
+        "network", "visible_pass", "held_out_pass",
+        "usage_source", "cmd_log_calls", "cmd_shim_usec",
+        "simulator_wait_sec", "xcodebuild_wait_sec",
+        "network_refused", "network_sent_bytes", "network_received_bytes",
+        "answer_layer", "path_layer", "budget_layer", "layer_findings",
+        "judged", "judge_cost_usd", "layer_baseline", "judge_charged_usd",
+        "peak_processes",
+        "mcp_xcodebuild_repeat_count", "mcp_destination_count", "mcp_destination_churn",
+        "sub_agent_tool_calls", "trial_max_is_rest", "cost_is_open_ended",
+        "integrity_reasons", "test_config_changed", "left_behind",
+    ];
 
     #[test]
     fn counts_of_tokens_that_no_number_holds_are_told_as_the_largest() {

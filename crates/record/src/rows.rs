@@ -47,6 +47,12 @@ impl Iterator for Rows {
 }
 
 impl Rows {
+    /// The number, from 1, of the line that was read last.
+    #[must_use]
+    pub fn line(&self) -> u64 {
+        self.lines.number
+    }
+
     fn number(&mut self, row: &mut Row) {
         if row.trial_index.is_none() {
             let cell = [row.agent_id.as_str(), &row.scenario, &row.task_id];

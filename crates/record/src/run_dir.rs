@@ -82,7 +82,12 @@ impl RunDir {
     #[must_use]
     pub fn holds_a_run(&self) -> bool {
         let lock = self.root.join(LOCK);
-        let marks = [self.runs_jsonl(), self.run_metadata(), lock, self.ballast()];
+        let marks = [
+            self.runs_jsonl(),
+            self.run_metadata(),
+            lock,
+            self.disk_reserve(),
+        ];
         marks.iter().any(|mark| mark.exists())
     }
 
@@ -147,7 +152,11 @@ impl RunDir {
         let journal = self.runs_jsonl();
         // A folder that is not empty is not removed, and neither is the run then.
         fs::remove_dir(self.trials()).ok();
-        let ours = [journal.as_path(), &self.ballast(), &self.root.join(LOCK)];
+        let ours = [
+            journal.as_path(),
+            &self.disk_reserve(),
+            &self.root.join(LOCK),
+        ];
         let entries = fs::read_dir(&self.root).into_iter().flatten().flatten();
         if entries
             .map(|entry| entry.path())
@@ -263,7 +272,7 @@ files! {
     /// What crashes left of rows that were never acknowledged.
     runs_jsonl_torn => "runs.jsonl.torn";
     /// Room that is set aside while a run goes on.
-    ballast => ".ballast";
+    disk_reserve => ".ballast";
     /// The rows as a flat table.
     runs_csv => "runs.csv";
     /// Aggregates per cell.

@@ -88,13 +88,10 @@ fn last_line_problem(file: &mut File, end: u64) -> io::Result<Option<String>> {
     if end == 0 {
         return Ok(None);
     }
-    let start = after_last_newline(file, end - 1)?;
-    if end - start > LONGEST {
+    if end - after_last_newline(file, end - 1)? > LONGEST {
         return Ok(Some("it is longer than 16 MiB".to_owned()));
     }
-    file.seek(SeekFrom::Start(start))?;
-    let mut line = Vec::new();
-    file.take(end - 1 - start).read_to_end(&mut line)?;
+    let line = last_line(file, end)?.unwrap_or_default();
     if line.trim_ascii().is_empty() {
         return Ok(None);
     }

@@ -116,8 +116,8 @@ fn calls_of_the_stream_are_added_to_the_shims_log_and_marked() {
         command: "xcodebuild".to_owned(),
         argv: vec!["build".to_owned()],
         source: CallSource::Agent,
-        exit_status: None,
-        duration: None,
+        process: None,
+        parent: None,
     };
     append_stream_calls(&trial, &[call], clock(), &Redactor::default()).unwrap();
     append_stream_calls(&trial, &[], clock(), &Redactor::default()).unwrap();

@@ -51,10 +51,7 @@ impl Transcript {
             return Ok(());
         }
         self.room -= line.len() + 1;
-        let pending = self.file.next()?;
-        pending.extend_from_slice(line.as_bytes());
-        pending.push(b'\n');
-        Ok(())
+        self.file.put_text(line)
     }
 
     /// Puts down what is still in memory.
@@ -72,8 +69,8 @@ impl Transcript {
     /// When the file cannot be written.
     pub fn finish(mut self) -> Result<u64, RecordError> {
         if self.omitted > 0 {
-            let note = format!("[{} further lines omitted]\n", self.omitted);
-            self.file.next()?.extend_from_slice(note.as_bytes());
+            let note = format!("[{} further lines omitted]", self.omitted);
+            self.file.put_text(&note)?;
         }
         self.flush()?;
         Ok(self.omitted)

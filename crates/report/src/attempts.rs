@@ -10,30 +10,29 @@ use proctor_model::Cell;
 ///
 /// Some thirty bytes a row, dropped once [`Ledger::superseded`] is asked.
 #[derive(Debug, Default)]
-pub struct Ledger {
+pub(crate) struct Ledger {
     cells: BTreeMap<Cell, [HashMap<u32, Latest>; 2]>,
     attempts: BTreeMap<Cell, [Attempts; 2]>,
     superseded: Vec<u32>,
     restated: Vec<u32>,
-    rows: u32,
 }
 
 /// The last row of each index and attempt.
 type Attempts = HashMap<(u32, u32), u32>;
 
-/// What the ledger looks at.
+/// A row as the ledger reads it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Seen {
+pub(crate) struct RowIdentity {
     /// The cell.
-    pub cell: Cell,
+    pub(crate) cell: Cell,
     /// Whether it is a baseline run.
-    pub baseline: bool,
+    pub(crate) baseline: bool,
     /// Index of the trial; `None` in rows that know no identity.
-    pub index: Option<u32>,
+    pub(crate) index: Option<u32>,
     /// Which attempt at the trial; `None` in rows that do not tell.
-    pub attempt: Option<u32>,
+    pub(crate) attempt: Option<u32>,
     /// Whether the row speaks about the agent.
-    pub standing: Standing,
+    pub(crate) standing: Standing,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -43,22 +42,20 @@ struct Latest {
 }
 
 impl Ledger {
-    /// Takes in the next row.
-    pub fn see(&mut self, seen: Seen) {
-        let row = self.rows;
-        self.rows = self.rows.saturating_add(1);
-        let Some(index) = seen.index else { return };
-        let restated = seen.attempt.and_then(|attempt| {
-            let kinds = self.attempts.entry(seen.cell.clone()).or_default();
-            kinds[usize::from(seen.baseline)].insert((index, attempt), row)
+    /// Takes in a row by the number of its line.
+    pub(crate) fn add(&mut self, row: u32, identity: RowIdentity) {
+        let Some(index) = identity.index else { return };
+        let restated = identity.attempt.and_then(|number| {
+            let kinds = self.attempts.entry(identity.cell.clone()).or_default();
+            kinds[usize::from(identity.baseline)].insert((index, number), row)
         });
         self.restated.extend(restated);
-        let kinds = self.cells.entry(seen.cell).or_default();
+        let kinds = self.cells.entry(identity.cell).or_default();
         let now = Latest {
             row,
-            sound: seen.standing == Standing::Sound,
+            sound: identity.standing == Standing::Sound,
         };
-        let latest = kinds[usize::from(seen.baseline)]
+        let latest = kinds[usize::from(identity.baseline)]
             .entry(index)
             .or_insert(now);
         if latest.row == row {
@@ -76,15 +73,8 @@ impl Ledger {
         }
     }
 
-    /// How many rows were seen.
-    #[must_use]
-    pub const fn rows(&self) -> u32 {
-        self.rows
-    }
-
-    /// The rows, from 0, that stand for nothing.
-    #[must_use]
-    pub fn superseded(mut self) -> Superseded {
+    /// The rows that stand for nothing.
+    pub(crate) fn superseded(mut self) -> Superseded {
         self.superseded.sort_unstable();
         self.restated.sort_unstable();
         Superseded {
@@ -96,21 +86,19 @@ impl Ledger {
 
 /// The rows that a later one took the place of.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Superseded {
+pub(crate) struct Superseded {
     by_attempts: Vec<u32>,
     restated: Vec<u32>,
 }
 
 impl Superseded {
-    /// Whether `row`, from 0, is one.
-    #[must_use]
-    pub fn contains(&self, row: u32) -> bool {
+    /// Whether the row of a line is one.
+    pub(crate) fn contains(&self, row: u32) -> bool {
         self.by_attempts.binary_search(&row).is_ok() || self.is_restated(row)
     }
 
     /// Whether a later row tells the same attempt again, its money included.
-    #[must_use]
-    pub fn is_restated(&self, row: u32) -> bool {
+    pub(crate) fn is_restated(&self, row: u32) -> bool {
         self.restated.binary_search(&row).is_ok()
     }
 }
@@ -119,9 +107,9 @@ impl Superseded {
 mod tests {
     use super::*;
 
-    fn seen(index: Option<u32>, standing: Standing) -> Seen {
+    fn identity(index: Option<u32>, standing: Standing) -> RowIdentity {
         let cell = crate::facts::tests::facts("a", "s", "t").cell;
-        Seen {
+        RowIdentity {
             cell,
             baseline: false,
             index,
@@ -132,12 +120,12 @@ mod tests {
 
     fn standing(rows: &[(Option<u32>, Standing)]) -> Vec<u32> {
         let mut ledger = Ledger::default();
-        for (index, standing) in rows {
-            ledger.see(seen(*index, *standing));
+        for (row, (index, standing)) in (0..).zip(rows) {
+            ledger.add(row, identity(*index, *standing));
         }
-        let count = ledger.rows();
         let superseded = ledger.superseded();
-        (0..count)
+        (0..)
+            .take(rows.len())
             .filter(|row| !superseded.contains(*row))
             .collect()
     }
@@ -174,11 +162,14 @@ mod tests {
     #[test]
     fn a_row_that_tells_an_attempt_again_stands_in_the_place_of_the_first() {
         let mut ledger = Ledger::default();
-        for attempt in [0, 1, 0, 1] {
-            ledger.see(Seen {
-                attempt: Some(attempt),
-                ..seen(Some(0), Standing::Sound)
-            });
+        for (row, attempt) in (0..).zip([0, 1, 0, 1]) {
+            ledger.add(
+                row,
+                RowIdentity {
+                    attempt: Some(attempt),
+                    ..identity(Some(0), Standing::Sound)
+                },
+            );
         }
         let superseded = ledger.superseded();
         let of = |is: &dyn Fn(u32) -> bool| (0..4).filter(|row| is(*row)).collect::<Vec<_>>();
@@ -189,11 +180,14 @@ mod tests {
     #[test]
     fn a_baseline_and_a_trial_of_one_index_are_two() {
         let mut ledger = Ledger::default();
-        ledger.see(seen(Some(0), Standing::Sound));
-        ledger.see(Seen {
-            baseline: true,
-            ..seen(Some(0), Standing::Sound)
-        });
+        ledger.add(0, identity(Some(0), Standing::Sound));
+        ledger.add(
+            1,
+            RowIdentity {
+                baseline: true,
+                ..identity(Some(0), Standing::Sound)
+            },
+        );
         assert_eq!(ledger.superseded(), Superseded::default());
     }
 }

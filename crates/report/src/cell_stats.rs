@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::facts::{Facts, Measured, Standing};
+use crate::facts::{Facts, Means, Standing};
 use crate::layers::LayerCounts;
 use crate::number::ratio;
 use proctor_stats::{self as stats, Interval, Sum, Z_95};
@@ -19,12 +19,6 @@ impl Sample {
     fn sort(&mut self) {
         stats::sort_floats(&mut self.0);
         self.0.shrink_to_fit();
-    }
-
-    /// The values, ascending once the summary is made.
-    #[must_use]
-    pub fn values(&self) -> &[f64] {
-        &self.0
     }
 
     /// The `q`-quantile.
@@ -112,55 +106,7 @@ pub struct CellStats {
     /// Trials of which more tokens were used than are told.
     pub token_lower_bounds: usize,
     /// Sums of what only a mean is asked of.
-    pub sums: Sums,
-}
-
-macro_rules! sums {
-    ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {
-        /// Running sums over the trials that have the value.
-        #[derive(Debug, Clone, Copy, Default, PartialEq)]
-        pub struct Sums { $($(#[$doc])* pub $name: Sum),+ }
-
-        impl Sums {
-            fn add(&mut self, measured: &Measured) { $(self.$name.add_if(measured.$name);)+ }
-            fn merge(&mut self, other: &Self) { $(self.$name.merge(&other.$name);)+ }
-        }
-    };
-}
-
-sums! {
-    /// USD saved by caches.
-    cache_savings,
-    /// Shares of input tokens that came from a cache.
-    cache_read_rate,
-    /// Tokens of all kinds.
-    tokens,
-    /// Agent calls of `xcodebuild`.
-    xcodebuild_calls,
-    /// Agent calls of `xcrun`.
-    xcrun_calls,
-    /// Agent calls of `xcrun simctl`.
-    simctl_calls,
-    /// MCP tool calls.
-    mcp_tool_calls,
-    /// Seconds to the first building `xcodebuild`.
-    first_xcodebuild,
-    /// Seconds to the first MCP build tool.
-    first_mcp_build,
-    /// Calls beyond the first of each signature.
-    xcodebuild_repeats,
-    /// Distinct destinations.
-    destinations,
-    /// Destinations beyond the first.
-    destination_churn,
-    /// Tool errors.
-    tool_errors,
-    /// Tool errors of MCP tools.
-    tool_errors_mcp,
-    /// Tool errors of other tools.
-    tool_errors_other,
-    /// Seconds spent beside the agent.
-    overhead,
+    pub means: Means<Sum>,
 }
 
 impl CellStats {
@@ -202,7 +148,7 @@ impl CellStats {
         self.cost_lower_bounds += usize::from(facts.measured.cost_is_lower_bound());
         self.cold_costs.add_if(facts.measured.cold_cost);
         self.token_lower_bounds += usize::from(facts.measured.tokens_are_lower_bound);
-        self.sums.add(&facts.measured);
+        self.means.add(&facts.measured.means);
     }
 
     /// Counts an attempt that a later one superseded: only its money.
@@ -212,44 +158,17 @@ impl CellStats {
         self.cost_incomplete += usize::from(facts.measured.cost_is_incomplete);
     }
 
-    /// Takes in all that another cell counted.
-    pub fn merge(&mut self, other: &Self) {
-        self.runs += other.runs;
-        self.superseded += other.superseded;
-        self.successes += other.successes;
-        self.sound_successes += other.sound_successes;
-        self.graded += other.graded;
-        self.graded_successes += other.graded_successes;
-        self.infra += other.infra;
-        self.interrupted += other.interrupted;
-        self.flagged += other.flagged;
-        self.another_agent += other.another_agent;
-        self.lacked_servers += other.lacked_servers;
-        self.suites.0 += other.suites.0;
-        self.suites.1 += other.suites.1;
-        self.suites.2 += other.suites.2;
-        self.impossible += other.impossible;
-        self.layers.merge(&other.layers);
-        for (outcome, count) in &other.outcomes {
-            *self.outcomes.entry(outcome.clone()).or_default() += count;
-        }
-        self.spent.merge(&other.spent);
-        self.cost_incomplete += other.cost_incomplete;
-        self.paid.0.merge(&other.paid.0);
-        self.paid.1.merge(&other.paid.1);
-        self.times.0.extend(other.times.values());
-        self.costs.0.extend(other.costs.values());
-        self.token_lower_bounds += other.token_lower_bounds;
-        self.cost_lower_bounds += other.cost_lower_bounds;
-        self.cold_costs.0.extend(other.cold_costs.values());
-        self.sums.merge(&other.sums);
-    }
-
     /// Sorts the samples, once all rows are counted.
     pub fn finish(&mut self) {
         self.times.sort();
         self.costs.sort();
         self.cold_costs.sort();
+    }
+
+    /// Billed USD of every attempt, as far as it is known.
+    #[must_use]
+    pub fn spent(&self) -> Option<f64> {
+        (self.spent.count() > 0).then(|| self.spent.total())
     }
 
     /// Billed USD of all trials for each success.

@@ -2,7 +2,6 @@
 
 use crate::cell_stats::CellStats;
 use crate::layers::Layer;
-use crate::number::of;
 use proctor_layers::LayerStatus;
 use proctor_model::Cell;
 use proctor_stats::{pass_at_k, pass_pow_k};
@@ -77,6 +76,12 @@ macro_rules! float {
     };
 }
 
+macro_rules! mean {
+    ($name:literal, $kind:ident, $field:ident) => {
+        float!($name, $kind, |stats| stats.means.$field.mean())
+    };
+}
+
 macro_rules! layer {
     ($name:literal, $layer:ident, $status:ident) => {
         Column {
@@ -91,6 +96,12 @@ macro_rules! layer {
 #[must_use]
 pub const fn columns() -> &'static [Column] {
     COLUMNS
+}
+
+/// Those of these names.
+pub(crate) fn named(names: &[&str]) -> Vec<&'static Column> {
+    let find = |name: &&str| COLUMNS.iter().find(|column| column.name == *name);
+    names.iter().filter_map(find).collect()
 }
 
 const COLUMNS: &[Column] = &[
@@ -151,15 +162,9 @@ const COLUMNS: &[Column] = &[
     // Its standard deviation / its mean.
     float!("cold_cost_cv", Other, |stats| stats.cold_costs.cv()),
     // Mean of `cache_savings_usd`.
-    float!("cache_savings_mean", Other, |stats| stats
-        .sums
-        .cache_savings
-        .mean()),
+    mean!("cache_savings_mean", Other, cache_savings),
     // Mean of `cache_read_rate`.
-    float!("cache_read_rate_mean", Rate, |stats| stats
-        .sums
-        .cache_read_rate
-        .mean()),
+    mean!("cache_read_rate_mean", Rate, cache_read_rate),
     // Cost of all trials / successes.
     float!("cost_per_success_mean", Other, |stats| stats
         .cost_per_success()),
@@ -167,65 +172,30 @@ const COLUMNS: &[Column] = &[
     float!("time_per_success_mean", Time, |stats| stats
         .time_per_success()),
     // Mean of `xcodebuild_calls`.
-    float!("xcodebuild_calls_mean", Other, |stats| stats
-        .sums
-        .xcodebuild_calls
-        .mean()),
+    mean!("xcodebuild_calls_mean", Other, xcodebuild_calls),
     // Mean of `xcrun_calls`.
-    float!("xcrun_calls_mean", Other, |stats| stats
-        .sums
-        .xcrun_calls
-        .mean()),
+    mean!("xcrun_calls_mean", Other, xcrun_calls),
     // Mean of `simctl_calls`.
-    float!("simctl_calls_mean", Other, |stats| stats
-        .sums
-        .simctl_calls
-        .mean()),
+    mean!("simctl_calls_mean", Other, simctl_calls),
     // Mean of `mcp_tool_calls`.
-    float!("mcp_tool_calls_mean", Other, |stats| stats
-        .sums
-        .mcp_tool_calls
-        .mean()),
+    mean!("mcp_tool_calls_mean", Other, mcp_tool_calls),
     // Mean of `time_to_first_xcodebuild_sec`.
-    float!("time_to_first_xcodebuild_mean", Time, |stats| stats
-        .sums
-        .first_xcodebuild
-        .mean()),
+    mean!("time_to_first_xcodebuild_mean", Time, first_xcodebuild),
     // Mean of `time_to_first_mcp_build_sec`.
-    float!("time_to_first_mcp_build_mean", Time, |stats| stats
-        .sums
-        .first_mcp_build
-        .mean()),
+    mean!("time_to_first_mcp_build_mean", Time, first_mcp_build),
     // Mean of `xcodebuild_repeat_count`.
-    float!("xcodebuild_repeat_mean", Other, |stats| stats
-        .sums
-        .xcodebuild_repeats
-        .mean()),
+    mean!("xcodebuild_repeat_mean", Other, xcodebuild_repeats),
     // Mean of `destination_count`.
-    float!("destination_count_mean", Other, |stats| stats
-        .sums
-        .destinations
-        .mean()),
+    mean!("destination_count_mean", Other, destinations),
     // Mean of `destination_churn`.
-    float!("destination_churn_mean", Other, |stats| stats
-        .sums
-        .destination_churn
-        .mean()),
+    mean!("destination_churn_mean", Other, destination_churn),
     // Mean of `tool_error_total`; a trial with a session-defaults error counts one fewer.
-    float!("tool_error_mean", Other, |stats| stats
-        .sums
-        .tool_errors
-        .mean()),
+    mean!("tool_error_mean", Other, tool_errors),
     // The same of `tool_error_mcp`.
-    float!("tool_error_mcp_mean", Other, |stats| stats
-        .sums
-        .tool_errors_mcp
-        .mean()),
+    mean!("tool_error_mcp_mean", Other, tool_errors_mcp),
     // Mean of `tool_error_non_mcp`.
-    float!("tool_error_non_mcp_mean", Other, |stats| stats
-        .sums
-        .tool_errors_other
-        .mean()),
+    mean!("tool_error_non_mcp_mean", Other, tool_errors_other),
+    // New ones; the list above is an interface of its own.
     // Trials in which nothing but the agent decided.
     count!("graded", graded),
     // Trials that something else decided.
@@ -260,12 +230,11 @@ const COLUMNS: &[Column] = &[
         3
     )),
     // Mean of `overhead_sec`.
-    float!("overhead_mean", Time, |stats| stats.sums.overhead.mean()),
+    mean!("overhead_mean", Time, overhead),
     // Mean of all tokens of a trial.
-    float!("tokens_mean", Other, |stats| stats.sums.tokens.mean()),
+    mean!("tokens_mean", Other, tokens),
     // All that was spent, superseded attempts included.
-    float!("cost_total_usd", Other, |stats| (stats.spent.count() > 0)
-        .then(|| stats.spent.total())),
+    float!("cost_total_usd", Other, |stats| stats.spent()),
     // Share of attempts whose cost is known.
     float!("cost_known_share", Rate, |stats| {
         crate::number::ratio(stats.spent.count(), stats.runs + stats.superseded)
@@ -316,16 +285,6 @@ impl Value {
             Self::Text(text) => text.as_str().into(),
             Self::Count(count) => (*count).into(),
             Self::Float(value) => value.map_or(serde_json::Value::Null, Into::into),
-        }
-    }
-
-    /// The number, if it is one.
-    #[must_use]
-    pub fn number(&self) -> Option<f64> {
-        match self {
-            Self::Text(_) => None,
-            Self::Count(count) => Some(of(*count)),
-            Self::Float(value) => *value,
         }
     }
 }

@@ -37,15 +37,16 @@ pub fn text_cell(text: &str) -> Cow<'_, str> {
 pub fn summary_csv(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
     let mut lines = csv::Writer::from_writer(out);
     lines.write_record(columns().iter().map(|column| column.name))?;
-    for row in summary.rows() {
-        lines.write_record(row.iter().map(cell))?;
+    for (cell, stats) in &summary.cells {
+        let values = columns().iter().map(|column| (column.value)(cell, stats));
+        lines.write_record(values.map(shown))?;
     }
     lines.flush()
 }
 
-fn cell(value: &Value) -> String {
+fn shown(value: Value) -> String {
     match value {
-        Value::Text(text) => text_cell(text).into_owned(),
+        Value::Text(text) => text_cell(&text).into_owned(),
         Value::Count(count) => count.to_string(),
         Value::Float(value) => value.map(number::float).unwrap_or_default(),
     }

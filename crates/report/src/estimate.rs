@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::facts::{Facts, Standing};
+use crate::cell_stats::{CellStats, Sample};
+use crate::facts::Facts;
 use crate::number::of;
 use crate::rebuild::{ReportError, attempts};
 use proctor_model::{AgentId, Cell, ScenarioId, TaskId};
 use proctor_record::{PlanMetadata, RunDir, RunMetadata};
-use proctor_stats as stats;
 
 /// A mean with a low and a high guess.
 ///
@@ -88,25 +88,13 @@ pub fn estimate(run: &RunDir, trials: usize) -> Result<Estimate, ReportError> {
     Ok(past.estimate(trials))
 }
 
-/// Collects the rows of a past run.
+/// Collects the rows of a past run: cells by whether they are baselines.
 #[derive(Debug, Default)]
-pub struct PastRun {
-    cells: BTreeMap<(bool, Cell), Past>,
-}
-
-#[derive(Debug, Default)]
-struct Past {
-    runs: usize,
-    seen: usize,
-    times: Vec<f64>,
-    overheads: Vec<f64>,
-    costs: Vec<f64>,
-    cost_lower_bounds: usize,
-}
+pub(crate) struct PastRun(BTreeMap<(bool, Cell), CellStats>);
 
 impl PastRun {
     /// Takes in the cells of the run's plan, since an interrupted run has no row of some. Plans of older versions name no cells.
-    pub fn plan(&mut self, plan: &PlanMetadata) {
+    pub(crate) fn plan(&mut self, plan: &PlanMetadata) {
         let ids = |key: &str| plan.filters.get(key).into_iter().flatten();
         for agent in ids("agents") {
             for scenario in ids("scenarios") {
@@ -116,35 +104,24 @@ impl PastRun {
                         scenario: ScenarioId::recorded(scenario),
                         task: TaskId::recorded(task),
                     };
-                    self.cells.entry((false, cell)).or_default();
+                    self.0.entry((false, cell)).or_default();
                 }
             }
         }
     }
 
     /// Takes in a row that stands for a trial.
-    pub fn add(&mut self, facts: &Facts) {
-        let past = self
-            .cells
-            .entry((facts.baseline, facts.cell.clone()))
-            .or_default();
-        past.runs += 1;
-        if facts.standing == Standing::Sound {
-            past.seen += 1;
-            past.times.extend(facts.measured.time);
-            past.overheads.extend(facts.measured.overhead);
-            past.costs.extend(facts.measured.cost);
-            past.cost_lower_bounds += usize::from(facts.measured.cost_is_lower_bound());
-        }
+    pub(crate) fn add(&mut self, facts: &Facts) {
+        let key = (facts.baseline, facts.cell.clone());
+        self.0.entry(key).or_default().add(facts);
     }
 
     /// Judges `trials` more trials per cell.
-    #[must_use]
-    pub fn estimate(self, trials: usize) -> Estimate {
+    pub(crate) fn estimate(self, trials: usize) -> Estimate {
         let cells: Vec<_> = self
-            .cells
+            .0
             .into_iter()
-            .map(|(key, past)| past.estimate(key, trials))
+            .map(|((baseline, cell), past)| CellEstimate::new(cell, baseline, past, trials))
             .collect();
         Estimate {
             trials,
@@ -159,42 +136,39 @@ impl PastRun {
     }
 }
 
-impl Past {
-    fn estimate(mut self, (baseline, cell): (bool, Cell), trials: usize) -> CellEstimate {
-        stats::sort_floats(&mut self.times);
-        stats::sort_floats(&mut self.costs);
-        let trials = if baseline { self.runs } else { trials };
-        let overhead_mean = stats::mean(&self.overheads);
-        CellEstimate {
+impl CellEstimate {
+    fn new(cell: Cell, baseline: bool, mut past: CellStats, trials: usize) -> Self {
+        past.finish();
+        let trials = if baseline { past.runs } else { trials };
+        let overhead_mean = past.means.overhead.mean();
+        Self {
             cell,
             baseline,
             trials,
-            seen: self.seen,
-            time_mean: stats::mean(&self.times),
-            time_median: stats::median(&self.times),
+            seen: past.runs - past.infra - past.interrupted,
+            time_mean: past.times.mean(),
+            time_median: past.times.quantile(0.5),
             overhead_mean,
-            cost_mean: stats::mean(&self.costs),
-            cost_median: stats::median(&self.costs),
-            cost_lower_bounds: self.cost_lower_bounds,
-            seconds: span(&self.times, overhead_mean.unwrap_or(0.0), trials),
-            usd: span(&self.costs, 0.0, trials),
+            cost_mean: past.costs.mean(),
+            cost_median: past.costs.quantile(0.5),
+            cost_lower_bounds: past.cost_lower_bounds,
+            seconds: span(&past.times, overhead_mean.unwrap_or(0.0), trials),
+            usd: span(&past.costs, 0.0, trials),
         }
     }
-}
 
-impl CellEstimate {
     fn has_no_range(&self) -> bool {
         let mut known = [self.seconds, self.usd].into_iter().flatten();
         known.any(|span| span.range.is_none())
     }
 }
 
-fn span(sorted: &[f64], more: f64, trials: usize) -> Option<Span> {
+fn span(past: &Sample, more: f64, trials: usize) -> Option<Span> {
     let each = |value: f64| (value + more) * of(trials);
-    let at = |q: f64| stats::quantile(sorted, q).map(each);
-    let range = at(0.1).zip(at(0.9)).filter(|_| sorted.len() > 1);
+    let at = |q: f64| past.quantile(q).map(each);
+    let range = at(0.1).zip(at(0.9)).filter(|_| past.std().is_some());
     Some(Span {
-        mean: each(stats::mean(sorted)?),
+        mean: each(past.mean()?),
         range: range.map(|(low, high)| [low, high]),
     })
 }
@@ -213,15 +187,18 @@ fn total(spans: impl Iterator<Item = Span>) -> Span {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::Measured;
     use crate::facts::tests::facts;
+    use crate::facts::{Means, Measured, Standing};
     use crate::look::Look;
 
     fn row(task: &str, time: f64, cost: Option<f64>) -> Facts {
         let measured = Measured {
             time: Some(time),
             cost,
-            overhead: Some(1.0),
+            means: Means {
+                overhead: Some(1.0),
+                ..Means::default()
+            },
             ..Measured::default()
         };
         Facts {

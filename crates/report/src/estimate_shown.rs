@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::draft::{Draft, grouped};
+use crate::drawing::{draw, grouped};
 use crate::estimate::{CellEstimate, Estimate, Span};
 use crate::look::Look;
 use crate::number::counted;
@@ -43,9 +43,7 @@ impl Estimate {
             "cost",
         ];
         let rows = grouped(self.cells.iter().map(|cell| (&cell.cell, cell.row())));
-        let mut text = Draft::new(&header, rows, 1..8)
-            .dropping(&[4, 5, 2])
-            .render(look);
+        let mut text = draw(&header, &rows, 1..8, look);
         let time = self.seconds.told(seconds);
         let _infallible = write!(text, "\ntime at --jobs 1: {time}\n");
         if self.cells_without_cost == self.cells.len() {

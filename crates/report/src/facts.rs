@@ -1,12 +1,13 @@
 //! What a summary needs of one row.
 
-use crate::layers::LayerFacts;
+use crate::layers::LayerCounts;
 use crate::number;
 use crate::unknown_cost::cost_is_incomplete;
 use proctor_model::{
     AgentId, Cell, Infra, RUN_BUDGET, ReasonKind, ScenarioId, TaskId, Termination,
 };
 use proctor_record::{MCP_NOT_CONNECTED, Row};
+use proctor_stats::Sum;
 
 /// One row of the journal, reduced to what is counted.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,7 +42,7 @@ pub struct Facts {
     /// one could not judge.
     pub suites: Option<(bool, bool)>,
     /// What the layers found of it.
-    pub layers: LayerFacts,
+    pub layers: LayerCounts,
     /// Whether it passed a task that no honest work can pass.
     pub impossible: bool,
     /// Numbers that are measured once per trial.
@@ -70,42 +71,74 @@ pub struct Measured {
     pub cost_is_incomplete: bool,
     /// Cold-equivalent USD.
     pub cold_cost: Option<f64>,
-    /// Cold-equivalent less billed.
-    pub cache_savings: Option<f64>,
-    /// Share of input tokens that came from a cache.
-    pub cache_read_rate: Option<f64>,
-    /// Tokens read from a cache.
-    pub cached_read_tokens: Option<f64>,
-    /// Uncached input + cached reads + cache writes + output.
-    pub tokens: Option<f64>,
-    /// Whether these are told, and more were used.
+    /// Whether more tokens were used than are known.
     pub tokens_are_lower_bound: bool,
+    /// What only a mean is asked of.
+    pub means: Means<Option<f64>>,
+}
+
+macro_rules! means {
+    (|$row:ident| $($(#[$doc:meta])* $name:ident: $value:expr),+ $(,)?) => {
+        /// What only a mean is asked of: the values of one row, or the sums over the trials that have them.
+        #[derive(Debug, Clone, Copy, PartialEq, Default)]
+        pub struct Means<T> { $($(#[$doc])* pub $name: T),+ }
+
+        impl Means<Option<f64>> {
+            fn of($row: &Row) -> Self {
+                Self { $($name: $value),+ }
+            }
+        }
+
+        impl Means<Sum> {
+            pub(super) fn add(&mut self, values: &Means<Option<f64>>) {
+                $(self.$name.add_if(values.$name);)+
+            }
+        }
+    };
+}
+
+means! { |row|
+    /// USD saved by caches: cold-equivalent less billed.
+    cache_savings: row.cache_savings_usd,
+    /// Share of input tokens that came from a cache.
+    cache_read_rate: row.cache_read_rate,
+    /// Uncached input + cached reads + cache writes + output.
+    tokens: tokens(row),
     /// Agent calls of `xcodebuild`.
-    pub xcodebuild_calls: Option<f64>,
+    xcodebuild_calls: float(row.xcodebuild_calls),
     /// Agent calls of `xcrun`.
-    pub xcrun_calls: Option<f64>,
+    xcrun_calls: float(row.xcrun_calls),
     /// Agent calls of `xcrun simctl`.
-    pub simctl_calls: Option<f64>,
+    simctl_calls: float(row.simctl_calls),
     /// MCP tool calls.
-    pub mcp_tool_calls: Option<f64>,
+    mcp_tool_calls: float(row.mcp_tool_calls),
     /// Seconds to the first building `xcodebuild`.
-    pub first_xcodebuild: Option<f64>,
+    first_xcodebuild: row.time_to_first_xcodebuild_sec,
     /// Seconds to the first MCP build tool.
-    pub first_mcp_build: Option<f64>,
+    first_mcp_build: row.time_to_first_mcp_build_sec,
     /// Calls beyond the first of each signature.
-    pub xcodebuild_repeats: Option<f64>,
+    xcodebuild_repeats: float(row.xcodebuild_repeat_count),
     /// Distinct destinations.
-    pub destinations: Option<f64>,
+    destinations: float(row.destination_count),
     /// Destinations beyond the first.
-    pub destination_churn: Option<f64>,
+    destination_churn: float(row.destination_churn),
     /// Tool errors, one fewer after a session-defaults discovery.
-    pub tool_errors: Option<f64>,
+    tool_errors: without_discovery(row, row.tool_error_total),
     /// The same of MCP tools.
-    pub tool_errors_mcp: Option<f64>,
+    tool_errors_mcp: without_discovery(row, row.tool_error_mcp),
     /// Tool errors of other tools.
-    pub tool_errors_other: Option<f64>,
+    tool_errors_other: float(row.tool_error_non_mcp),
     /// Seconds spent beside the agent.
-    pub overhead: Option<f64>,
+    overhead: overhead(row),
+}
+
+fn float(count: Option<u64>) -> Option<f64> {
+    count.map(number::whole)
+}
+
+fn without_discovery(row: &Row, errors: Option<u64>) -> Option<f64> {
+    let discovery = row.tool_error_discovery.is_some_and(|errors| errors > 0);
+    float(errors.map(|errors| errors.saturating_sub(u64::from(discovery))))
 }
 
 impl Facts {
@@ -138,7 +171,7 @@ impl Facts {
             lacked_servers: row.infra.as_deref() == Some(Infra::Setup.as_str())
                 && attestation_flags(row).any(|flag| flag == MCP_NOT_CONNECTED),
             suites: suites(row),
-            layers: LayerFacts::of(row),
+            layers: LayerCounts::of(row),
             impossible: row
                 .integrity_reasons
                 .iter()
@@ -218,34 +251,13 @@ impl Measured {
     }
 
     fn of(row: &Row) -> Self {
-        let count = |count: Option<u64>| count.map(number::whole);
-        let discovery = row.tool_error_discovery.is_some_and(|seen| seen > 0);
-        let fewer = |errors: Option<u64>| {
-            count(errors.map(|errors| errors.saturating_sub(u64::from(discovery))))
-        };
         Self {
             time: row.wall_time_sec,
             cost: row.billed_cost_usd,
             cost_is_incomplete: cost_is_incomplete(row),
             cold_cost: row.cold_equivalent_cost_usd,
-            cache_savings: row.cache_savings_usd,
-            cache_read_rate: row.cache_read_rate,
-            cached_read_tokens: count(row.cached_read_tokens),
-            tokens: tokens(row),
             tokens_are_lower_bound: row.usage_is_lower_bound == Some(true) && tokens(row).is_some(),
-            xcodebuild_calls: count(row.xcodebuild_calls),
-            xcrun_calls: count(row.xcrun_calls),
-            simctl_calls: count(row.simctl_calls),
-            mcp_tool_calls: count(row.mcp_tool_calls),
-            first_xcodebuild: row.time_to_first_xcodebuild_sec,
-            first_mcp_build: row.time_to_first_mcp_build_sec,
-            xcodebuild_repeats: count(row.xcodebuild_repeat_count),
-            destinations: count(row.destination_count),
-            destination_churn: count(row.destination_churn),
-            tool_errors: fewer(row.tool_error_total),
-            tool_errors_mcp: fewer(row.tool_error_mcp),
-            tool_errors_other: count(row.tool_error_non_mcp),
-            overhead: overhead(row),
+            means: Means::of(row),
         }
     }
 }
@@ -297,7 +309,7 @@ pub(crate) mod tests {
             another_agent: false,
             lacked_servers: false,
             suites: None,
-            layers: LayerFacts::default(),
+            layers: LayerCounts::default(),
             impossible: false,
             measured: Measured::default(),
         }

@@ -18,20 +18,20 @@ pub enum Layer {
 
 pub(super) const LAYERS: [Layer; 3] = [Layer::Answer, Layer::Path, Layer::Budget];
 
-/// What a row says of its layers.
+/// How trials came out by each layer: one trial, or all of a cell.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct LayerFacts {
-    status: Vec<(Layer, LayerStatus)>,
+pub struct LayerCounts {
+    pub(super) status: BTreeMap<(Layer, LayerStatus), usize>,
     /// Checks that do not hold: `path.max_loops warn`.
-    broken: Vec<String>,
+    broken: BTreeMap<String, usize>,
     /// Checks that a judge decided, with how far it is known.
-    judged: Vec<String>,
-    /// What it was compared with.
-    baseline: Option<String>,
+    pub(super) judged: BTreeMap<String, usize>,
+    /// What trials were compared with.
+    pub(super) baselines: BTreeMap<String, usize>,
 }
 
-impl LayerFacts {
-    /// What stands in a row.
+impl LayerCounts {
+    /// What a row says of its layers.
     #[must_use]
     pub fn of(row: &Row) -> Self {
         let words = [&row.answer_layer, &row.path_layer, &row.budget_layer];
@@ -47,54 +47,19 @@ impl LayerFacts {
             ["warn", "fail", "error"].contains(&word)
         });
         Self {
-            status: status.collect(),
-            broken: broken.map(str::to_owned).collect(),
-            judged: row.judged.clone().unwrap_or_default(),
-            baseline: row.layer_baseline.clone(),
-        }
-    }
-}
-
-/// How the trials of a cell came out by each layer.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct LayerCounts {
-    pub(super) status: BTreeMap<(Layer, LayerStatus), usize>,
-    broken: BTreeMap<String, usize>,
-    pub(super) judged: BTreeMap<String, usize>,
-    pub(super) baselines: BTreeMap<String, usize>,
-}
-
-impl LayerCounts {
-    /// Counts a trial.
-    pub fn add(&mut self, facts: &LayerFacts) {
-        for key in &facts.status {
-            *self.status.entry(*key).or_default() += 1;
-        }
-        for check in &facts.broken {
-            *self.broken.entry(check.clone()).or_default() += 1;
-        }
-        for check in &facts.judged {
-            *self.judged.entry(check.clone()).or_default() += 1;
-        }
-        if let Some(baseline) = &facts.baseline {
-            *self.baselines.entry(baseline.clone()).or_default() += 1;
+            status: counted(status),
+            broken: counted(broken.map(str::to_owned)),
+            judged: counted(row.judged.iter().flatten().cloned()),
+            baselines: counted(row.layer_baseline.iter().cloned()),
         }
     }
 
-    /// Takes in what another cell counted.
-    pub fn merge(&mut self, other: &Self) {
-        for (key, count) in &other.status {
-            *self.status.entry(*key).or_default() += count;
-        }
-        for (check, count) in &other.broken {
-            *self.broken.entry(check.clone()).or_default() += count;
-        }
-        for (check, count) in &other.judged {
-            *self.judged.entry(check.clone()).or_default() += count;
-        }
-        for (baseline, count) in &other.baselines {
-            *self.baselines.entry(baseline.clone()).or_default() += count;
-        }
+    /// Takes in what others counted.
+    pub fn add(&mut self, other: &Self) {
+        add_up(&mut self.status, &other.status);
+        add_up(&mut self.broken, &other.broken);
+        add_up(&mut self.judged, &other.judged);
+        add_up(&mut self.baselines, &other.baselines);
     }
 
     /// How many trials came out so.
@@ -112,16 +77,16 @@ impl LayerCounts {
     }
 
     /// Each layer that was asked for: `path 1 PASS, 2 WARN`.
-    pub(super) fn told(&self) -> Vec<String> {
+    pub(super) fn words(&self) -> Vec<String> {
         let names = LAYERS.into_iter().zip(["answer", "path", "budget"]);
-        let each = names.map(|(layer, name)| (name, self.words(layer)));
+        let each = names.map(|(layer, name)| (name, self.words_of(layer)));
         let asked = each.filter(|(_, words)| !words.is_empty());
         asked
             .map(|(name, words)| format!("{name} {words}"))
             .collect()
     }
 
-    pub(super) fn words(&self, layer: Layer) -> String {
+    pub(super) fn words_of(&self, layer: Layer) -> String {
         let each = LayerStatus::ALL.into_iter().filter_map(|(word, status)| {
             let count = self.count(layer, status);
             (count > 0).then(|| format!("{count} {}", word.to_uppercase()))
@@ -135,5 +100,19 @@ impl LayerCounts {
             .iter()
             .map(|(check, count)| format!("{count} x {check}"));
         each.collect::<Vec<_>>().join(", ")
+    }
+}
+
+fn counted<Key: Ord>(keys: impl Iterator<Item = Key>) -> BTreeMap<Key, usize> {
+    let mut counts = BTreeMap::new();
+    for key in keys {
+        *counts.entry(key).or_default() += 1;
+    }
+    counts
+}
+
+fn add_up<Key: Ord + Clone>(sums: &mut BTreeMap<Key, usize>, counts: &BTreeMap<Key, usize>) {
+    for (key, count) in counts {
+        *sums.entry(key.clone()).or_default() += count;
     }
 }

@@ -3,6 +3,17 @@
 use crate::layers::LAYERS;
 use crate::markdown_text::{escape, table};
 use crate::summary::Summary;
+use proctor_model::Cell;
+
+fn names(cell: &Cell) -> Vec<String> {
+    [
+        cell.agent.as_str(),
+        cell.scenario.as_str(),
+        cell.task.as_str(),
+    ]
+    .map(escape)
+    .to_vec()
+}
 
 /// The section of `summary.md`; empty where no task asks for a layer.
 pub(super) fn markdown(summary: &Summary) -> String {
@@ -23,18 +34,12 @@ pub(super) fn markdown(summary: &Summary) -> String {
         "what did not hold",
     ];
     let rows = cells.map(|(cell, stats)| {
-        let names = [
-            cell.agent.as_str(),
-            cell.scenario.as_str(),
-            cell.task.as_str(),
-        ];
-        let layers = LAYERS.map(|layer| stats.layers.words(layer));
-        let mut row: Vec<String> = names.map(escape).to_vec();
-        row.extend(layers);
+        let mut row = names(cell);
+        row.extend(LAYERS.map(|layer| stats.layers.words_of(layer)));
         row.push(escape(&stats.layers.broken()));
         row
     });
-    let table = table(&header.map(str::to_owned), &[false; 7], rows);
+    let table = table(&header, &[false; 7], rows);
     format!(
         "\n## Layers\n\n{ABOUT}\n{table}{}{}",
         baselines(summary),
@@ -61,12 +66,7 @@ fn judged(summary: &Summary) -> String {
         let each = stats.layers.judged.iter();
         each.map(move |(judged, count)| {
             let (check, known) = judged.split_once(": ").unwrap_or((judged, ""));
-            let names = [
-                cell.agent.as_str(),
-                cell.scenario.as_str(),
-                cell.task.as_str(),
-            ];
-            let mut row: Vec<String> = names.map(escape).to_vec();
+            let mut row = names(cell);
             row.extend([escape(check), count.to_string(), escape(known)]);
             row
         })
@@ -83,7 +83,7 @@ fn judged(summary: &Summary) -> String {
         "trials",
         "how far the judge is known",
     ];
-    let table = table(&header.map(str::to_owned), &[false; 6], rows);
+    let table = table(&header, &[false; 6], rows);
     format!(
         "\nA judge errs. What people said of answers like these, and what it said of them:\n\n{table}"
     )

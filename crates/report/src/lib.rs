@@ -7,11 +7,10 @@
 
 mod attempts;
 mod backfill;
-mod cards;
 mod cell_stats;
 mod columns;
 mod csv;
-mod draft;
+mod drawing;
 mod error_log;
 mod estimate;
 mod estimate_shown;
@@ -23,7 +22,6 @@ mod markdown;
 mod markdown_text;
 mod nameless;
 mod number;
-mod overview;
 pub mod post_run;
 mod quote;
 mod rebuild;
@@ -36,26 +34,23 @@ mod spending;
 mod summary;
 pub mod table;
 mod unknown_cost;
-mod wrap;
+mod warnings;
 
-pub use attempts::{Ledger, Seen, Superseded};
-pub use cell_stats::{CellStats, Sample, Sums};
+pub use cell_stats::{CellStats, Sample};
 pub use columns::{CONTRACT_COLUMNS, Column, Kind, Value, columns};
 pub use csv::{summary_csv, text_cell};
 pub use error_log::LoggedError;
-pub use estimate::{CellEstimate, Estimate, PastRun, Span, estimate};
-pub use facts::{Facts, Measured, Standing};
+pub use estimate::{CellEstimate, Estimate, Span, estimate};
+pub use facts::Means;
 pub use look::Look;
 pub use markdown::{summary_cold_md, summary_md};
 pub use markdown_text::{escape, percent};
 pub use nameless::Whereabouts;
 pub use number::{counted, float, whole};
-pub use overview::{Overview, ScenarioLine};
 pub use quote::{quote_command, quote_odd};
 pub use rebuild::{
     RebuildOptions, Rebuilt, ReportError, attempts, rebuild, without_rows, write_all,
 };
-pub use runs_csv::runs_csv_columns;
 pub use sanitize::{escape_json, sanitize, sanitize_line};
 pub use share::{share, whereabouts_here};
 pub use sink::{ChangeKind, FileChange};

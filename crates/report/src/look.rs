@@ -1,8 +1,7 @@
 //! How text on a terminal may look.
 
 use anstyle::Style;
-
-use crate::wrap::wrap;
+use unicode_width::UnicodeWidthStr as _;
 
 /// How a table may look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,10 +25,22 @@ impl Look {
     /// A sentence as lines of the terminal, broken between words.
     #[must_use]
     pub fn lines(self, sentence: &str) -> Vec<String> {
-        match self.width {
-            Some(width) => wrap(sentence, usize::from(width)),
-            None => vec![sentence.to_owned()],
+        let Some(width) = self.width else {
+            return vec![sentence.to_owned()];
+        };
+        let mut lines: Vec<String> = Vec::new();
+        for word in sentence.split_inclusive(' ') {
+            match lines.last_mut() {
+                Some(line) if (line.as_str().width() + word.trim_end().width()) <= width.into() => {
+                    line.push_str(word);
+                }
+                _ => lines.push(word.to_owned()),
+            }
         }
+        lines
+            .iter()
+            .map(|line| line.trim_end().to_owned())
+            .collect()
     }
 }
 

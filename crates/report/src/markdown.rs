@@ -1,14 +1,16 @@
 //! `summary.md`: how to read the costs, the table of cells, and the scenarios over all agents.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::columns::{Column, Kind, Value, columns};
+use crate::cell_stats::CellStats;
+use crate::columns::{Column, Kind, Value, columns, named};
 use crate::layers_section;
 use crate::markdown_text::{escape, percent, table};
-use crate::overview::{Overview, ScenarioLine};
 use crate::shim_cost::ShimCost;
 use crate::spending::Spending;
 use crate::summary::Summary;
+use proctor_model::Cell;
 
 const HOW_TO_READ: &str = "\
 **How to read the cost columns** (USD per trial)
@@ -29,14 +31,15 @@ const COLD: &str = "Only trials that read no token from a cache (`cached_read_to
 #[must_use]
 pub fn summary_md(
     summary: &Summary,
-    overview: &Overview,
-    (spending, shims): (&Spending, &ShimCost),
+    warnings: &[String],
+    spending: &Spending,
+    shims: &ShimCost,
 ) -> String {
     format!(
         "# Summary\n\n{HOW_TO_READ}\n{}{}\n{}{}{}",
-        cells_table(summary),
+        cells(summary),
         layers_section::markdown(summary),
-        scenarios(overview),
+        scenarios(summary, warnings),
         spending.to_markdown(),
         shims.to_markdown()
     )
@@ -47,24 +50,25 @@ pub fn summary_md(
 pub fn summary_cold_md(summary: &Summary) -> String {
     format!(
         "# Summary of cold trials\n\n{HOW_TO_READ}\n{COLD}\n{}",
-        cells_table(summary)
+        cells(summary)
     )
 }
 
-fn cells_table(summary: &Summary) -> String {
-    let header: Vec<_> = columns()
-        .iter()
-        .map(|column| column.name.to_owned())
-        .collect();
-    let numeric: Vec<_> = columns()
+fn cells(summary: &Summary) -> String {
+    let columns: Vec<_> = columns().iter().collect();
+    columns_table(&columns, &summary.cells)
+}
+
+fn columns_table(columns: &[&Column], rows: &BTreeMap<Cell, CellStats>) -> String {
+    let header: Vec<_> = columns.iter().map(|column| column.name).collect();
+    let numeric: Vec<_> = columns
         .iter()
         .map(|column| column.kind != Kind::Text)
         .collect();
-    let rows = summary.rows().map(|row| {
-        columns()
-            .iter()
-            .zip(&row)
-            .map(|(column, value)| shown(column, value))
+    let rows = rows.iter().map(|(cell, stats)| {
+        let columns = columns.iter();
+        columns
+            .map(|column| shown(column, &(column.value)(cell, stats)))
             .collect()
     });
     table(&header, &numeric, rows)
@@ -81,8 +85,8 @@ fn shown(column: &Column, value: &Value) -> String {
     }
 }
 
-fn scenarios(overview: &Overview) -> String {
-    let header = [
+fn scenarios(summary: &Summary, warnings: &[String]) -> String {
+    let columns = named(&[
         "scenario",
         "runs",
         "success_rate",
@@ -94,43 +98,15 @@ fn scenarios(overview: &Overview) -> String {
         "cold_cost_median",
         "xcodebuild_calls_mean",
         "tool_error_mean",
-    ]
-    .map(ToOwned::to_owned);
-    let numeric: Vec<_> = (0..header.len()).map(|index| index > 0).collect();
-    let rows = overview
-        .scenarios
-        .iter()
-        .map(|(name, line)| scenario(name.as_str(), line));
+    ]);
     let mut text = format!(
         "## Scenarios over all agents\n\nTokens are uncached input + cached reads + cache writes + output.\n\n{}",
-        table(&header, &numeric, rows)
+        columns_table(&columns, &summary.scenarios)
     );
-    for warning in &overview.warnings {
+    for warning in warnings {
         let _infallible = write!(text, "\n**Note:** {}\n", escape(warning));
     }
     text
-}
-
-fn scenario(name: &str, line: &ScenarioLine) -> Vec<String> {
-    let rate = |value: Option<f64>| value.map(percent).unwrap_or_default();
-    let fixed = |value: Option<f64>, digits: usize| {
-        value
-            .map(|value| format!("{value:.digits$}"))
-            .unwrap_or_default()
-    };
-    vec![
-        escape(name),
-        line.runs.to_string(),
-        rate(line.success_rate),
-        line.graded.to_string(),
-        rate(line.success_rate_graded),
-        line.infra.to_string(),
-        fixed(line.time_median, 1),
-        fixed(line.tokens_mean, 6),
-        fixed(line.cold_cost_median, 6),
-        fixed(line.xcodebuild_calls_mean, 6),
-        fixed(line.tool_errors_mean, 6),
-    ]
 }
 
 #[cfg(test)]

@@ -10,16 +10,17 @@ pub fn percent(rate: f64) -> String {
 
 /// A Markdown table; the cells are escaped already.
 pub(crate) fn table(
-    header: &[String],
+    header: &[&str],
     numeric: &[bool],
     rows: impl Iterator<Item = Vec<String>>,
 ) -> String {
-    let rules: Vec<_> = numeric
+    let header = header.iter().map(|&name| name.to_owned()).collect();
+    let rules = numeric
         .iter()
         .map(|numeric| if *numeric { "---:" } else { "---" }.to_owned())
         .collect();
     let mut text = String::new();
-    for row in [header.to_vec(), rules].into_iter().chain(rows) {
+    for row in [header, rules].into_iter().chain(rows) {
         text.push_str("| ");
         text.push_str(&row.join(" | "));
         text.push_str(" |\n");

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use crate::attempts::{Ledger, Seen, Superseded};
+use crate::attempts::{Ledger, RowIdentity, Superseded};
 use crate::backfill;
 use crate::facts::{Facts, Standing, identity, standing};
-use crate::overview::Overview;
 use crate::runs_csv::RunsCsv;
 use crate::shim_cost::ShimCost;
 use crate::sink::{FileChange, Sink};
 use crate::spending::Spending;
 use crate::summary::Summary;
+use crate::warnings::warnings;
 use crate::{summary_cold_md, summary_csv, summary_md};
 use proctor_model::{AgentId, Cell, ScenarioId, TaskId};
 use proctor_record::{
@@ -36,10 +36,10 @@ pub struct RebuildOptions {
 pub struct Rebuilt {
     /// The derived files in order.
     pub changes: Vec<FileChange>,
-    /// The cells.
+    /// The cells and the scenarios.
     pub summary: Summary,
-    /// The scenarios over all agents.
-    pub overview: Overview,
+    /// What a reader should know before comparing them.
+    pub warnings: Vec<String>,
     /// What it spent.
     pub spending: Spending,
     /// Rows that were read.
@@ -83,10 +83,14 @@ const MOST_PROBLEMS: usize = 100;
 pub fn rebuild(run: &RunDir, options: RebuildOptions) -> Result<Rebuilt, ReportError> {
     let first = first_pass(run)?;
     let mut second = SecondPass::new(run, &options)?;
-    for (number, row) in (0..first.rows).zip(readable(&run.runs_jsonl())?) {
-        second.take(row, number, &first)?;
+    for (line, read) in first.numbered(run)? {
+        match read {
+            Ok(row) => second.take(row, line, &first)?,
+            Err(problem) if second.problems.len() < MOST_PROBLEMS => second.problems.push(problem),
+            Err(_) => second.further_problems += 1,
+        }
     }
-    second.finish(first)
+    second.finish()
 }
 
 /// Writes every derived file of a run that just ended: a rebuild in place.
@@ -104,30 +108,41 @@ pub fn write_all(run: &RunDir, summary_cache_strata: bool) -> Result<Rebuilt, Re
     )
 }
 
-/// The rows that can be read; what cannot was told by the first pass.
-pub(crate) fn readable(journal: &Path) -> Result<impl Iterator<Item = Row> + use<>, ReportError> {
-    Ok(rows(journal)?.filter_map(Result::ok))
-}
-
 /// The rows of a run that can be read, each with whether a later attempt stands for its trial.
 ///
 /// # Errors
 /// When the journal cannot be read.
 pub fn attempts(run: &RunDir) -> Result<impl Iterator<Item = (Row, bool)> + use<>, ReportError> {
-    let FirstPass {
-        rows, superseded, ..
-    } = first_pass(run)?;
-    let each = (0..rows).zip(readable(&run.runs_jsonl())?);
-    Ok(each.map(move |(number, row)| (row, superseded.contains(number))))
+    let first = first_pass(run)?;
+    let each = first.numbered(run)?;
+    Ok(each.filter_map(move |(line, read)| Some((read.ok()?, first.superseded.contains(line)))))
 }
 
-/// What the second pass must know of rows that it has not seen yet.
+/// What the second pass must know of rows that it has not read yet.
 pub(crate) struct FirstPass {
-    pub(crate) rows: u32,
     pub(crate) superseded: Superseded,
     baselines: BTreeMap<(String, String), Sum>,
-    problems: Vec<RowProblem>,
-    further_problems: usize,
+    /// The last line that it read: a run may go on meanwhile.
+    last: u64,
+}
+
+impl FirstPass {
+    /// The rows once more, by the numbers of their lines.
+    pub(crate) fn numbered(
+        &self,
+        run: &RunDir,
+    ) -> Result<impl Iterator<Item = (u32, Result<Row, RowProblem>)> + use<>, ReportError> {
+        let (mut rows, last) = (rows(&run.runs_jsonl())?, self.last);
+        Ok(std::iter::from_fn(move || {
+            let read = rows.next()?;
+            (rows.line() <= last).then(|| (number(rows.line()), read))
+        }))
+    }
+}
+
+/// No journal has so many lines that this would cut one.
+fn number(line: u64) -> u32 {
+    u32::try_from(line).unwrap_or(u32::MAX)
 }
 
 /// A baseline run of {agent, scenario} and its cost.
@@ -141,21 +156,20 @@ struct BaselineRun {
 pub(crate) fn first_pass(run: &RunDir) -> Result<FirstPass, ReportError> {
     let path = run.runs_jsonl();
     let mut reader = FactsReader::open(&path)?;
-    let (mut ledger, mut runs) = (Ledger::default(), Vec::new());
-    let (mut problems, mut further_problems) = (Vec::new(), 0);
+    let (mut ledger, mut runs, mut last) = (Ledger::default(), Vec::new(), 0);
     while let Some(read) = reader.next_facts() {
         match read {
             Ok(facts) => {
-                let seen = seen(&facts);
-                runs.extend(baseline_run(&facts, &seen, ledger.rows()));
-                ledger.see(seen);
+                last = facts.line;
+                let attempt = attempt(&facts);
+                runs.extend(baseline_run(&facts, &attempt));
+                ledger.add(number(facts.line), attempt);
             }
             Err(problem) if problem.newer => return Err(ReportError::Newer { path, problem }),
-            Err(problem) if problems.len() < MOST_PROBLEMS => problems.push(problem),
-            Err(_) => further_problems += 1,
+            // The second pass, which reads whole rows, says what is wrong with it.
+            Err(problem) => last = problem.line,
         }
     }
-    let rows = ledger.rows();
     let superseded = ledger.superseded();
     let mut baselines: BTreeMap<_, Sum> = BTreeMap::new();
     for run in runs {
@@ -164,17 +178,15 @@ pub(crate) fn first_pass(run: &RunDir) -> Result<FirstPass, ReportError> {
         }
     }
     Ok(FirstPass {
-        rows,
         superseded,
         baselines,
-        problems,
-        further_problems,
+        last,
     })
 }
 
-fn seen(facts: &RowFacts<'_>) -> Seen {
+fn attempt(facts: &RowFacts<'_>) -> RowIdentity {
     let identity = identity(facts.schema, facts.trial_index, facts.attempt);
-    Seen {
+    RowIdentity {
         cell: Cell {
             agent: AgentId::recorded(&*facts.agent_id),
             scenario: ScenarioId::recorded(&*facts.scenario),
@@ -192,13 +204,13 @@ fn seen(facts: &RowFacts<'_>) -> Seen {
 }
 
 /// A sound baseline run with a known cost, whether its agent said `OK` or not: what it cost is the fixed cost.
-fn baseline_run(facts: &RowFacts<'_>, seen: &Seen, row: u32) -> Option<BaselineRun> {
-    if !seen.baseline || seen.standing != Standing::Sound {
+fn baseline_run(facts: &RowFacts<'_>, attempt: &RowIdentity) -> Option<BaselineRun> {
+    if !attempt.baseline || attempt.standing != Standing::Sound {
         return None;
     }
     let arm = (facts.agent_id.to_string(), facts.scenario.to_string());
     Some(BaselineRun {
-        row,
+        row: number(facts.line),
         arm,
         cost: facts.billed_cost_usd?,
     })
@@ -226,6 +238,9 @@ struct SecondPass<'a> {
     shims: ShimCost,
     /// Trials whose standing row was taken in.
     trials: u64,
+    rows: u32,
+    problems: Vec<RowProblem>,
+    further_problems: usize,
 }
 
 impl<'a> SecondPass<'a> {
@@ -241,10 +256,14 @@ impl<'a> SecondPass<'a> {
             spending: Spending::new(),
             shims: ShimCost::default(),
             trials: 0,
+            rows: 0,
+            problems: Vec::new(),
+            further_problems: 0,
         })
     }
 
     fn take(&mut self, mut row: Row, number: u32, first: &FirstPass) -> Result<(), ReportError> {
+        self.rows += 1;
         derive_costs(&mut row, &first.baselines);
         backfill::errors(self.run, &mut row, self.options.backfill_errors);
         let is_superseded = first.superseded.contains(number);
@@ -265,19 +284,17 @@ impl<'a> SecondPass<'a> {
         }
         self.trials += 1;
         self.summary.add(&facts);
-        if self.options.summary_cache_strata && facts.measured.cached_read_tokens == Some(0.0) {
+        if self.options.summary_cache_strata && row.cached_read_tokens == Some(0) {
             self.cold.add(&facts);
         }
         Ok(())
     }
 
-    fn finish(mut self, first: FirstPass) -> Result<Rebuilt, ReportError> {
+    fn finish(mut self) -> Result<Rebuilt, ReportError> {
         self.summary.finish();
         self.cold.finish();
-        let mut overview = Overview::new(&self.summary);
-        overview
-            .warnings
-            .extend(without_rows(self.run, self.trials));
+        let mut warnings = warnings(&self.summary);
+        warnings.extend(without_rows(self.run, self.trials));
         let (run, in_place) = (self.run, self.options.in_place);
         let mut csv = Vec::new();
         let fail = |path: PathBuf| move |source| ReportError::Write { path, source };
@@ -286,7 +303,7 @@ impl<'a> SecondPass<'a> {
             (run.summary_csv(), csv),
             (
                 run.summary_md(),
-                summary_md(&self.summary, &overview, (&self.spending, &self.shims)).into_bytes(),
+                summary_md(&self.summary, &warnings, &self.spending, &self.shims).into_bytes(),
             ),
         ];
         if self.options.summary_cache_strata {
@@ -306,11 +323,11 @@ impl<'a> SecondPass<'a> {
         Ok(Rebuilt {
             changes,
             summary: self.summary,
-            overview,
+            warnings,
             spending: self.spending,
-            rows: first.rows,
-            problems: first.problems,
-            further_problems: first.further_problems,
+            rows: self.rows,
+            problems: self.problems,
+            further_problems: self.further_problems,
         })
     }
 }

@@ -5,10 +5,9 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::nameless::{Nameless, Whereabouts, of_path};
-use crate::rebuild::readable;
 use crate::{RebuildOptions, ReportError, rebuild};
 use proctor_record::{
-    AgentMetadata, Journal, METADATA_SCHEMA, Redactor, Row, RunDir, RunMetadata, write_file,
+    AgentMetadata, Journal, METADATA_SCHEMA, Redactor, Row, RunDir, RunMetadata, rows, write_file,
 };
 
 /// What a reader of the folder should know.
@@ -31,7 +30,8 @@ pub fn share(run: &RunDir, to: &Path, whereabouts: Whereabouts) -> Result<RunDir
     let nameless = Nameless::new(&known(run, &metadata, whereabouts));
     let shared = RunDir::create_at(to)?;
     let (mut journal, _) = Journal::open(&shared)?;
-    let rows: Vec<Row> = readable(&run.runs_jsonl())?
+    let rows: Vec<Row> = rows(&run.runs_jsonl())?
+        .filter_map(Result::ok)
         .map(|row| without_places(row, &nameless))
         .collect();
     journal.append_all(rows.iter())?;

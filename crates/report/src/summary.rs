@@ -1,68 +1,118 @@
-//! The summary of a run: its cells in order, and what they amount to.
+//! The summary of a run: its cells and scenarios in order, and what they amount to.
 
 use std::collections::BTreeMap;
 
+use serde_json::{Map, Value};
+
 use crate::cell_stats::CellStats;
-use crate::columns::{Value, columns};
+use crate::columns::{Column, columns, named};
 use crate::facts::Facts;
-use proctor_model::Cell;
+use crate::layers::LayerCounts;
+use proctor_model::{AgentId, Cell, TaskId};
 
 /// All cells of a run in the order of {agent, scenario, task}, baselines left out.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Summary {
     /// The cells.
     pub cells: BTreeMap<Cell, CellStats>,
+    /// The scenarios over all agents and tasks, whose names are empty here.
+    pub scenarios: BTreeMap<Cell, CellStats>,
 }
 
 impl Summary {
     /// Counts the row that stands for a trial; a baseline is not counted.
     pub fn add(&mut self, facts: &Facts) {
-        if !facts.baseline {
-            self.cell(&facts.cell).add(facts);
+        for stats in self.of(facts) {
+            stats.add(facts);
         }
     }
 
     /// Counts an attempt that a later one superseded.
     pub fn add_superseded(&mut self, facts: &Facts) {
-        if !facts.baseline {
-            self.cell(&facts.cell).add_superseded(facts);
+        for stats in self.of(facts) {
+            stats.add_superseded(facts);
         }
     }
 
-    fn cell(&mut self, cell: &Cell) -> &mut CellStats {
-        if !self.cells.contains_key(cell) {
-            self.cells.insert(cell.clone(), CellStats::default());
-        }
-        self.cells
-            .get_mut(cell)
-            .expect("the cell was just put there")
+    /// The cell and the scenario that a row counts in.
+    fn of(&mut self, facts: &Facts) -> impl Iterator<Item = &mut CellStats> {
+        let scenario = Cell {
+            agent: AgentId::recorded(""),
+            scenario: facts.cell.scenario.clone(),
+            task: TaskId::recorded(""),
+        };
+        let counts = !facts.baseline;
+        let cell = counts.then(|| self.cells.entry(facts.cell.clone()).or_default());
+        let scenario = counts.then(|| self.scenarios.entry(scenario).or_default());
+        cell.into_iter().chain(scenario)
     }
 
     /// Sorts the samples, once all rows are counted.
     pub fn finish(&mut self) {
-        self.cells.values_mut().for_each(CellStats::finish);
+        let all = self.cells.values_mut().chain(self.scenarios.values_mut());
+        all.for_each(CellStats::finish);
     }
 
-    /// The rows of the table: a value for each of [`columns`].
-    pub fn rows(&self) -> impl Iterator<Item = Vec<Value>> {
-        self.cells.iter().map(|(cell, stats)| {
-            columns()
-                .iter()
-                .map(|column| (column.value)(cell, stats))
-                .collect()
-        })
+    /// The layers over all cells.
+    pub(crate) fn layers(&self) -> LayerCounts {
+        let mut all = LayerCounts::default();
+        for stats in self.cells.values() {
+            all.add(&stats.layers);
+        }
+        all
     }
 
     /// A list of objects with the columns' names as keys.
     #[must_use]
-    pub fn to_json(&self) -> serde_json::Value {
-        let object = |row: Vec<Value>| -> serde_json::Value {
-            let named = columns().iter().zip(row);
-            named
-                .map(|(column, value)| (column.name.to_owned(), value.to_json()))
-                .collect::<serde_json::Map<_, _>>()
-                .into()
-        };
-        self.rows().map(object).collect()
+    pub fn to_json(&self) -> Value {
+        let cells = self.cells.iter();
+        cells
+            .map(|(cell, stats)| object(columns().iter(), cell, stats))
+            .collect()
     }
+
+    /// The same of the scenarios.
+    #[must_use]
+    pub fn scenarios_to_json(&self) -> Value {
+        let names = [
+            "scenario",
+            "runs",
+            "success_rate",
+            "graded",
+            "success_rate_graded",
+            "infra_trials",
+            "interrupted_trials",
+            "time_median",
+            "tokens_mean",
+            "cold_cost_median",
+            "xcodebuild_calls_mean",
+            "tool_error_mean",
+            "cost_total_usd",
+            "cost_incomplete_rows",
+        ];
+        let columns = named(&names);
+        let scenarios = self.scenarios.iter();
+        scenarios
+            .map(|(cell, stats)| {
+                let mut object = object(columns.iter().copied(), cell, stats);
+                object.insert("successes".to_owned(), stats.successes.into());
+                object
+            })
+            .collect()
+    }
+}
+
+fn object<'a>(
+    columns: impl Iterator<Item = &'a Column>,
+    cell: &Cell,
+    stats: &CellStats,
+) -> Map<String, Value> {
+    columns
+        .map(|column| {
+            (
+                column.name.to_owned(),
+                (column.value)(cell, stats).to_json(),
+            )
+        })
+        .collect()
 }

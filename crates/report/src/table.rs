@@ -1,38 +1,49 @@
 //! Tables for a terminal: the cells and the scenarios of a run at its end.
 
+use unicode_width::UnicodeWidthStr as _;
+
 use anstyle::AnsiColor;
 
 use crate::cell_stats::CellStats;
-use crate::draft::{Draft, grouped};
-use crate::layers::LayerCounts;
+use crate::drawing::{draw, grouped};
 use crate::look::{Look, painted};
 use crate::markdown_text::percent;
-use crate::overview::{Overview, ScenarioLine};
 use crate::sanitize::sanitize_line;
 use crate::summary::Summary;
 
-/// The cells of a run, one line each below a line for their agent and scenario.
+/// The cells of a run, each below a line for its agent and scenario.
 #[must_use]
 pub fn cells(summary: &Summary, look: Look) -> String {
     let header = [
         "task", "trials", "pass", "time", "cost", "tokens", "errors", "outcomes",
     ];
-    let rows = grouped(
-        summary
-            .cells
-            .iter()
-            .map(|(cell, stats)| (cell, cell_row(stats))),
-    );
-    Draft::new(&header, rows, 1..7)
-        .wrapping(7)
-        .dropping(&[6, 5])
-        .render(look)
+    let cells = summary.cells.iter();
+    let rows = grouped(cells.map(|(cell, stats)| (cell, cell_row(stats))));
+    if fits(&header, &rows, look) {
+        return draw(&header, &rows, 1..7, look);
+    }
+    // The outcomes stand on a line of their own then.
+    let rows = rows.into_iter().flat_map(|mut row| {
+        let outcomes = row.split_off(row.len().min(7));
+        let line = outcomes.concat();
+        let line = (!line.is_empty()).then(|| vec![format!("    {line}")]);
+        std::iter::once(row).chain(line)
+    });
+    draw(&header[..7], &rows.collect::<Vec<_>>(), 1..7, look)
+}
+
+/// Whether no cell would have to wrap.
+fn fits(header: &[&str], rows: &[Vec<String>], look: Look) -> bool {
+    look.width.is_none_or(|width| {
+        let plain = draw(header, rows, 0..0, Look::PLAIN);
+        plain.lines().all(|line| line.width() < width.into())
+    })
 }
 
 /// The scenarios of a run over all agents, and what to know before comparing them: a line each, or a column each
 /// where lines would be too long.
 #[must_use]
-pub fn scenarios(overview: &Overview, look: Look) -> String {
+pub fn scenarios(summary: &Summary, warnings: &[String], look: Look) -> String {
     let header = [
         "scenario",
         "pass of all",
@@ -45,18 +56,26 @@ pub fn scenarios(overview: &Overview, look: Look) -> String {
         "tool errors",
         "spent",
     ];
-    let rows: Vec<_> = overview
-        .scenarios
-        .iter()
-        .map(|(name, line)| scenario_row(name.as_str(), line))
+    let scenarios = summary.scenarios.iter();
+    let rows: Vec<_> = scenarios
+        .map(|(cell, stats)| scenario_row(cell.scenario.as_str(), stats))
         .collect();
-    let lines = Draft::new(&header, rows.clone(), 1..header.len());
-    let mut text = if lines.fits(look) {
-        lines.render(look)
+    let mut text = if fits(&header, &rows, look) {
+        draw(&header, &rows, 1..header.len(), look)
     } else {
-        side_by_side(&header, &rows, look)
+        let column = |place: usize| rows.iter().map(move |row| row[place].clone());
+        let turned = header.iter().enumerate().skip(1);
+        let turned: Vec<Vec<String>> = turned
+            .map(|(place, name)| {
+                let name = std::iter::once((*name).to_owned());
+                name.chain(column(place)).collect()
+            })
+            .collect();
+        let names = rows.iter().map(|row| row[0].as_str());
+        let names: Vec<&str> = std::iter::once(header[0]).chain(names).collect();
+        draw(&names, &turned, 1..names.len(), look)
     };
-    for warning in &overview.warnings {
+    for warning in warnings {
         let note = format!("note: {}", sanitize_line(warning));
         for line in look.lines(&note) {
             text.push_str(&painted(&line, AnsiColor::Yellow.on_default(), look));
@@ -69,13 +88,9 @@ pub fn scenarios(overview: &Overview, look: Look) -> String {
 /// How the layers of a run's trials ended, over all cells: a line, empty where none was asked for.
 #[must_use]
 pub fn layers(summary: &Summary) -> String {
-    let mut all = LayerCounts::default();
-    for stats in summary.cells.values() {
-        all.merge(&stats.layers);
-    }
-    match all.told().join("; ").as_str() {
+    match summary.layers().words().join("; ").as_str() {
         "" => String::new(),
-        told => format!("layers: {told}\n"),
+        words => format!("layers: {words}\n"),
     }
 }
 
@@ -87,66 +102,39 @@ fn cell_row(stats: &CellStats) -> Vec<String> {
         optional(stats.costs.quantile(0.5), |usd| {
             at_least(dollars(usd), stats.cost_lower_bounds > 0)
         }),
-        optional(stats.sums.tokens.mean(), |mean| {
-            at_least(tokens(mean), stats.token_lower_bounds > 0)
-        }),
-        optional(stats.sums.tool_errors.mean(), |errors| {
+        token_mean(stats),
+        optional(stats.means.tool_errors.mean(), |errors| {
             format!("{errors:.1}")
         }),
         outcomes(stats),
     ]
 }
 
-fn scenario_row(name: &str, line: &ScenarioLine) -> Vec<String> {
+fn scenario_row(name: &str, stats: &CellStats) -> Vec<String> {
     let rate = |rate: Option<f64>, of: usize| format!("{} of {of}", optional(rate, percent));
+    let mean = |mean: Option<f64>| optional(mean, |mean| format!("{mean:.1}"));
     vec![
         sanitize_line(name),
-        rate(line.success_rate, line.runs),
-        rate(line.success_rate_graded, line.graded),
-        line.infra.to_string(),
-        optional(line.time_median, seconds),
-        optional(line.tokens_mean, |mean| {
-            at_least(tokens(mean), line.token_lower_bounds > 0)
+        rate(stats.success_rate(), stats.runs),
+        rate(stats.success_rate_graded(), stats.graded),
+        stats.infra.to_string(),
+        optional(stats.times.quantile(0.5), seconds),
+        token_mean(stats),
+        optional(stats.cold_costs.quantile(0.5), |usd| {
+            at_least(dollars(usd), stats.cost_lower_bounds > 0)
         }),
-        optional(line.cold_cost_median, |usd| {
-            at_least(dollars(usd), line.cost_lower_bounds > 0)
-        }),
-        optional(line.xcodebuild_calls_mean, |calls| format!("{calls:.1}")),
-        optional(line.tool_errors_mean, |errors| format!("{errors:.1}")),
-        optional(line.spent, |usd| {
-            at_least(dollars(usd), line.cost_incomplete > 0)
+        mean(stats.means.xcodebuild_calls.mean()),
+        mean(stats.means.tool_errors.mean()),
+        optional(stats.spent(), |usd| {
+            at_least(dollars(usd), stats.cost_incomplete > 0)
         }),
     ]
 }
 
-/// The same table with its rows as columns, in as many tables as the width asks for.
-fn side_by_side(header: &[&str], rows: &[Vec<String>], look: Look) -> String {
-    let mut drawn = Vec::new();
-    let mut rest = rows;
-    while !rest.is_empty() {
-        let fitting = (1..=rest.len())
-            .rev()
-            .find(|count| turned(header, &rest[..*count]).fits(look));
-        let (now, later) = rest.split_at(fitting.unwrap_or(1));
-        drawn.push(match fitting {
-            Some(_) => turned(header, now).render(look),
-            None => Draft::new(header, now.to_vec(), 0..0).render(look),
-        });
-        rest = later;
-    }
-    drawn.join("\n")
-}
-
-fn turned(header: &[&str], rows: &[Vec<String>]) -> Draft {
-    let names: Vec<_> = std::iter::once(header[0])
-        .chain(rows.iter().map(|row| row[0].as_str()))
-        .collect();
-    let lines = (1..header.len()).map(|place| {
-        std::iter::once(header[place].to_owned())
-            .chain(rows.iter().map(|row| row[place].clone()))
-            .collect()
-    });
-    Draft::new(&names, lines.collect(), 1..names.len())
+fn token_mean(stats: &CellStats) -> String {
+    optional(stats.means.tokens.mean(), |mean| {
+        at_least(tokens(mean), stats.token_lower_bounds > 0)
+    })
 }
 
 /// `8 pass, 1 stall`, the most frequent first, and how layers ended: `8 pass; path 6 PASS, 2 WARN`.
@@ -157,9 +145,9 @@ fn outcomes(stats: &CellStats) -> String {
         .iter()
         .map(|(name, count)| format!("{count} {}", sanitize_line(name)))
         .collect();
-    let mut told = vec![parts.join(", ")];
-    told.extend(stats.layers.told());
-    told.join("; ")
+    let mut words = vec![parts.join(", ")];
+    words.extend(stats.layers.words());
+    words.join("; ")
 }
 
 fn optional(value: Option<f64>, show: impl Fn(f64) -> String) -> String {
@@ -190,13 +178,13 @@ pub fn dollars(usd: f64) -> String {
     }
 }
 
-/// What is told of an amount; `>=` before it where it was more.
+/// An amount, with `>=` before it where it was more.
 #[must_use]
-pub fn at_least(told: String, is_lower_bound: bool) -> String {
+pub fn at_least(amount: String, is_lower_bound: bool) -> String {
     if is_lower_bound {
-        format!(">={told}")
+        format!(">={amount}")
     } else {
-        told
+        amount
     }
 }
 

@@ -1,35 +1,38 @@
-//! What the shims of one trial say: who connects is looked at before it may speak, and what it says is stamped.
+//! Listens to the shims of one trial: who connects is looked at before it may speak, and what it says is stamped.
 //!
-//! A shim connects when its call begins and stays until the call has ended. The kernel tells whose process that is, here
-//! its program is compared with the shims that were laid out, and one byte lets it speak. It sends one line, and the kernel
-//! tells again who wrote it. What anybody else sends counts for nothing and is told.
+//! A shim connects when its call begins. The kernel tells whose process that is, here its program is compared with the
+//! shims that were laid out, and one byte lets it speak. It sends one line, and the kernel tells again who wrote it. What
+//! anybody else sends counts for nothing and is reported.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
+use std::collections::BTreeSet;
+use std::fs::{self, File, Metadata};
 use std::io::{self, IoSliceMut, Seek, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::AsRawFd;
 use std::os::linux::fs::MetadataExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::sockopt::{set_socket_passcred, socket_peercred};
-use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlags, recvmsg, send};
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlags, Shutdown, recvmsg, send,
+    shutdown,
+};
 
-use super::hub::{self, Key};
-use super::log::{self, LONGEST_LINE};
-use super::witness::Witness;
+use super::log::{self, LONGEST_LINE, ShimLog};
 use proctor_record::Redactor;
 use proctor_supervise::monotonic_ns;
 
-/// The socket of a desk among its visitors.
-const DOOR: u32 = 0;
-
-/// So many calls are heard at once; further ones wait for their turn, and are lost if that takes too long.
+/// So many shims may speak at once; further ones wait for their turn, and are lost if that takes too long.
 const MOST_VISITORS: usize = 100;
+
+/// Between two looks at a shim that was let to speak and has not.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(1);
 
 /// The longest path that a socket's address holds.
 const LONGEST_SOCKET: usize = 107;
@@ -40,42 +43,134 @@ const LONGEST_LOG: u64 = 64 << 20;
 /// So many names of strangers are kept.
 const MOST_NAMES: usize = 5;
 
-/// The file of a program: device and number.
-pub(super) type Identity = (u64, u64);
+/// A file: device and number.
+type Identity = (u64, u64);
 
-/// What came beside calls.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Oddities {
-    /// Calls that began, or must have begun, without a line about their end; and lines beyond the cap.
-    pub(super) lost: u64,
-    /// Connections and lines of programs that are no shims.
-    pub(super) forged: u64,
-    /// Some of these programs.
-    pub(super) strangers: BTreeSet<String>,
-    /// Lines of processes whose program could not be seen.
-    pub(super) unproven: u64,
-}
-
-/// Where the shims of one trial are heard.
+/// Listens as long as it lives, on a thread of its own.
 #[derive(Debug)]
 pub(super) struct CallListener {
-    number: u32,
+    calls: Arc<Mutex<Calls>>,
     door: UnixListener,
-    door_is_watched: bool,
+    socket: PathBuf,
+    socket_is: Identity,
+}
+
+impl CallListener {
+    /// Listens for these programs at a socket, and keeps what they say in a log.
+    pub(super) fn open(
+        socket: &Path,
+        programs: &[Metadata],
+        log: (&Path, File),
+    ) -> io::Result<Self> {
+        match fs::remove_file(socket) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let door = bind(socket)?;
+        door.set_nonblocking(true)?;
+        let calls = Arc::new(Mutex::new(Calls {
+            is_closed: false,
+            shims: programs.iter().map(identity).collect(),
+            visitors: Vec::new(),
+            log_path: log.0.to_owned(),
+            log: log.1,
+            kept: None,
+            length: 0,
+            odd: ShimLog::default(),
+            strangers: BTreeSet::new(),
+            redactor: Redactor::default(),
+        }));
+        let (at, of) = (door.try_clone()?, Arc::clone(&calls));
+        thread::Builder::new()
+            .name("shims".to_owned())
+            .spawn(move || listen(&at, &of))?;
+        Ok(Self {
+            calls,
+            door,
+            socket: socket.to_owned(),
+            socket_is: identity(&socket.symlink_metadata()?),
+        })
+    }
+
+    /// Keeps these secrets out of the log from now on.
+    pub(super) fn hide(&self, redactor: &Redactor) {
+        lock(&self.calls).redactor = redactor.clone();
+    }
+
+    /// Whether the socket is the one that was made.
+    pub(super) fn is_in_place(&self) -> bool {
+        let found = self.socket.symlink_metadata();
+        found.is_ok_and(|found| identity(&found) == self.socket_is)
+    }
+
+    /// What the shims have logged so far, and what was odd. Shims that were let to speak and have not count as lost.
+    pub(super) fn heard(&self, agent_started_mono_ns: u64) -> io::Result<ShimLog> {
+        let mut calls = lock(&self.calls);
+        calls.attend(&self.door);
+        let changed = !calls.mend_log()?;
+        let heard = match calls.kept()? {
+            Some(kept) => log::parse(kept, agent_started_mono_ns)?,
+            None => ShimLog::default(),
+        };
+        Ok(ShimLog {
+            calls: heard.calls,
+            bad_lines: heard.bad_lines,
+            by_socket: true,
+            lost: calls.odd.lost + calls.visitors.len() as u64,
+            strangers: calls.strangers.iter().cloned().collect(),
+            changed,
+            ..calls.odd.clone()
+        })
+    }
+}
+
+impl Drop for CallListener {
+    fn drop(&mut self) {
+        lock(&self.calls).is_closed = true;
+        // The thread wakes up, and ends.
+        shutdown(&self.door, Shutdown::Both).ok();
+    }
+}
+
+fn listen(door: &UnixListener, calls: &Mutex<Calls>) {
+    let soon = Timespec::try_from(BETWEEN_LOOKS).ok();
+    loop {
+        let waiting = {
+            let mut calls = lock(calls);
+            if calls.is_closed {
+                return;
+            }
+            calls.attend(door);
+            calls.visitors.len()
+        };
+        if waiting < MOST_VISITORS {
+            let wait = soon.as_ref().filter(|_| waiting > 0);
+            poll(&mut [PollFd::new(door, PollFlags::IN)], wait).ok();
+        } else {
+            thread::sleep(BETWEEN_LOOKS);
+        }
+    }
+}
+
+/// What came so far.
+#[derive(Debug)]
+struct Calls {
+    is_closed: bool,
     shims: Vec<Identity>,
-    visitors: BTreeMap<u32, Visitor>,
-    last_visitor: u32,
+    visitors: Vec<Visitor>,
     /// The log for people, which an agent may be able to reach.
     log: File,
     log_path: PathBuf,
     /// The same in a file without a name.
     kept: Option<File>,
     length: u64,
-    odd: Oddities,
-    /// Keeps secrets out of the log.
-    pub(super) redactor: Redactor,
+    /// What came beside calls, by number.
+    odd: ShimLog,
+    strangers: BTreeSet<String>,
+    redactor: Redactor,
 }
 
+/// Somebody who was let to speak.
 #[derive(Debug)]
 struct Visitor {
     stream: UnixStream,
@@ -83,236 +178,108 @@ struct Visitor {
     peer: i32,
     /// Its program was seen, and is a shim.
     proven: bool,
-    /// What tells of a proven shim's call if it cannot.
-    witness: Option<Witness>,
     line: Vec<u8>,
 }
 
-/// What becomes of a visitor.
-enum Next {
-    Waits,
-    Leaves,
-}
-
-impl CallListener {
-    /// Listens at `place` for these shims.
-    pub(super) fn at(place: &Path, shims: Vec<Identity>, log: (&Path, File)) -> io::Result<Self> {
-        let door = bind(place)?;
-        door.set_nonblocking(true)?;
-        Ok(Self {
-            number: 0,
-            door,
-            door_is_watched: false,
-            shims,
-            visitors: BTreeMap::new(),
-            last_visitor: DOOR,
-            log: log.1,
-            log_path: log.0.to_owned(),
-            kept: None,
-            length: 0,
-            odd: Oddities::default(),
-            redactor: Redactor::default(),
-        })
-    }
-
-    /// Is heard under this number from now on.
-    pub(super) fn opens(&mut self, number: u32) -> io::Result<()> {
-        self.number = number;
-        self.watch_door()
-    }
-
-    /// Hears who connects, or what a visitor says.
-    pub(super) fn attend(&mut self, visitor: u32) {
-        if visitor == DOOR {
-            self.let_in();
-        } else {
-            self.listen_to(visitor);
-        }
-    }
-
-    /// Hears all that has come so far, and tells what was odd. Calls that have not ended count as lost.
-    pub(super) fn heard(&mut self) -> Oddities {
+impl Calls {
+    /// Lets in who waits, and takes what was said, until there is nothing more.
+    fn attend(&mut self, door: &UnixListener) {
         loop {
-            let last = self.last_visitor;
-            self.let_in();
-            let visitors: Vec<u32> = self.visitors.keys().copied().collect();
-            for visitor in visitors {
-                self.listen_to(visitor);
+            let came = self.let_in(door);
+            for mut visitor in std::mem::take(&mut self.visitors) {
+                if self.waits_for(&mut visitor) {
+                    self.visitors.push(visitor);
+                }
             }
-            if self.last_visitor == last {
-                break;
+            if !came {
+                return;
             }
         }
-        let mut odd = self.odd.clone();
-        odd.lost += self.visitors.len() as u64;
-        odd
     }
 
-    /// What was kept, from its beginning.
-    pub(super) fn kept(&mut self) -> io::Result<Option<File>> {
-        let Some(kept) = &mut self.kept else {
-            return Ok(None);
-        };
-        kept.rewind()?;
-        kept.try_clone().map(Some)
-    }
-
-    /// Whether the log for people is what was written into it; puts it right if it is not.
-    pub(super) fn mend_log(&mut self) -> io::Result<bool> {
-        if self.log_is_whole()? {
-            return Ok(true);
-        }
-        match self.log_path.symlink_metadata() {
-            Ok(found) if found.is_dir() => fs::remove_dir_all(&self.log_path)?,
-            Ok(_) => fs::remove_file(&self.log_path)?,
-            Err(_) => {}
-        }
-        let mut log = super::overlay::new_log(&self.log_path)?;
-        if let Some(mut kept) = self.kept()? {
-            io::copy(&mut kept, &mut log)?;
-        }
-        self.log = log;
-        Ok(false)
-    }
-
-    fn log_is_whole(&mut self) -> io::Result<bool> {
-        let ours = self.log.metadata()?;
-        let is_ours = self.log_path.symlink_metadata().is_ok_and(|found| {
-            (found.st_dev(), found.st_ino()) == (ours.st_dev(), ours.st_ino())
-                && found.len() == self.length
-        });
-        match self.kept()?.filter(|_| is_ours) {
-            Some(kept) => log::is_same(&kept, &File::open(&self.log_path)?),
-            None => Ok(is_ours),
-        }
-    }
-
-    fn watch_door(&mut self) -> io::Result<()> {
-        let key = Key {
-            desk: self.number,
-            visitor: DOOR,
-        };
-        hub::watch(&self.door, key)?;
-        self.door_is_watched = true;
-        Ok(())
-    }
-
-    /// Lets in who waits, while there is room.
-    fn let_in(&mut self) {
+    /// Lets in who waits, while there is room; whether somebody came.
+    fn let_in(&mut self, door: &UnixListener) -> bool {
+        let mut came = false;
         while self.visitors.len() < MOST_VISITORS {
-            match self.door.accept() {
+            match door.accept() {
                 Ok((stream, _)) => self.look_at(stream),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
-                    tracing::debug!("a call of a shim was not heard: {error}");
-                    thread::sleep(Duration::from_millis(1));
+                    tracing::debug!("a call of a shim was not accepted: {error}");
+                    thread::sleep(BETWEEN_LOOKS);
                     break;
                 }
             }
+            came = true;
         }
-        // Who waits at a closed door would be told again and again.
-        if self.door_is_watched && !self.visitors.is_empty() {
-            hub::unwatch(&self.door);
-            self.door_is_watched = false;
-        }
+        came
     }
 
     /// Looks at who has come: a shim may speak.
     fn look_at(&mut self, stream: UnixStream) {
         let peer = peer_of(&stream);
+        let early = early_bytes(&stream);
+        if early == Some(0) {
+            // It has died, or has given up waiting.
+            self.odd.lost += 1;
+            return;
+        }
         let program = program_of(peer);
         let proven = program.as_ref().is_ok_and(|is| self.shims.contains(is));
-        if (program.is_ok() && !proven) || has_spoken(&stream) {
+        if (program.is_ok() && !proven) || early.is_some() {
             return self.is_forged(peer);
         }
-        if set_socket_passcred(&stream, true).is_err() || stream.set_nonblocking(true).is_err() {
+        let may_speak = set_socket_passcred(&stream, true).is_ok()
+            && stream.set_nonblocking(true).is_ok()
+            && send(&stream, b".", SendFlags::NOSIGNAL).is_ok();
+        if may_speak {
+            self.visitors.push(Visitor {
+                stream,
+                peer,
+                proven,
+                line: Vec::new(),
+            });
+        } else {
             self.odd.lost += 1;
-            return;
         }
-        self.last_visitor = self.last_visitor.wrapping_add(1).max(1);
-        let key = Key {
-            desk: self.number,
-            visitor: self.last_visitor,
-        };
-        if hub::watch(&stream, key).is_err() || send(&stream, b".", SendFlags::NOSIGNAL).is_err() {
-            // It has died, or there is no room: no line will come.
-            self.odd.lost += 1;
-            return;
-        }
-        // Whoever watches the log sees that something began.
-        self.log.set_modified(SystemTime::now()).ok();
-        let visitor = Visitor {
-            stream,
-            peer,
-            proven,
-            witness: proven.then(|| Witness::of(peer)).flatten(),
-            line: Vec::new(),
-        };
-        self.visitors.insert(key.visitor, visitor);
     }
 
     fn is_forged(&mut self, peer: i32) {
         self.odd.forged += 1;
-        if self.odd.strangers.len() < MOST_NAMES {
-            self.odd.strangers.insert(name_of(peer));
+        if self.strangers.len() < MOST_NAMES {
+            self.strangers.insert(name_of(peer));
         }
     }
 
-    fn listen_to(&mut self, number: u32) {
-        let Some(mut visitor) = self.visitors.remove(&number) else {
-            return;
-        };
-        match self.read(&mut visitor) {
-            Next::Waits => {
-                self.visitors.insert(number, visitor);
-            }
-            Next::Leaves => {
-                drop(visitor);
-                if !self.door_is_watched {
-                    self.watch_door().ok();
-                }
-            }
-        }
-    }
-
-    fn read(&mut self, visitor: &mut Visitor) -> Next {
+    /// Reads what a visitor says; whether more is to come.
+    fn waits_for(&mut self, visitor: &mut Visitor) -> bool {
         let mut buffer = [0; 8 << 10];
         loop {
             let (count, writer) = match receive(&visitor.stream, &mut buffer) {
                 Ok(received) => received,
                 Err(Errno::INTR) => continue,
-                Err(Errno::AGAIN) => return Next::Waits,
+                Err(Errno::AGAIN) => return true,
                 Err(_) => (0, None),
             };
             if count == 0 {
-                self.tell_for(visitor);
-                return Next::Leaves;
+                self.odd.lost += 1;
+                return false;
             }
             if writer != Some(visitor.peer) {
                 self.is_forged(writer.unwrap_or_default());
-                return Next::Leaves;
+                return false;
             }
             visitor.line.extend_from_slice(&buffer[..count]);
             if visitor.line.ends_with(b"\n") {
                 self.take(visitor);
-                return Next::Leaves;
+                return false;
             }
             if visitor.line.len() as u64 > LONGEST_LINE {
                 self.is_forged(visitor.peer);
-                return Next::Leaves;
+                return false;
             }
         }
-    }
-
-    /// Tells the call of a shim that was killed, from what was seen of it.
-    fn tell_for(&mut self, visitor: &mut Visitor) {
-        let Some(witness) = &visitor.witness else {
-            self.odd.lost += 1;
-            return;
-        };
-        visitor.line = witness.line();
-        self.take(visitor);
     }
 
     /// Takes a line in, stamped with whose it is and when it came.
@@ -349,6 +316,45 @@ impl CallListener {
         self.length += line.len() as u64;
         self.log.write_all(&line)
     }
+
+    /// What was kept, from its beginning.
+    fn kept(&mut self) -> io::Result<Option<File>> {
+        let Some(kept) = &mut self.kept else {
+            return Ok(None);
+        };
+        kept.rewind()?;
+        kept.try_clone().map(Some)
+    }
+
+    /// Whether the log for people is what was written into it; puts it right if it is not.
+    fn mend_log(&mut self) -> io::Result<bool> {
+        if self.log_is_whole()? {
+            return Ok(true);
+        }
+        match self.log_path.symlink_metadata() {
+            Ok(found) if found.is_dir() => fs::remove_dir_all(&self.log_path)?,
+            Ok(_) => fs::remove_file(&self.log_path)?,
+            Err(_) => {}
+        }
+        let mut log = super::overlay::new_log(&self.log_path)?;
+        if let Some(mut kept) = self.kept()? {
+            io::copy(&mut kept, &mut log)?;
+        }
+        self.log = log;
+        Ok(false)
+    }
+
+    fn log_is_whole(&mut self) -> io::Result<bool> {
+        let ours = self.log.metadata()?;
+        let is_ours = self
+            .log_path
+            .symlink_metadata()
+            .is_ok_and(|found| identity(&found) == identity(&ours) && found.len() == self.length);
+        match self.kept()?.filter(|_| is_ours) {
+            Some(kept) => Ok(log::is_same(&kept, &File::open(&self.log_path)?)),
+            None => Ok(is_ours),
+        }
+    }
 }
 
 /// A socket at a path of any length.
@@ -370,8 +376,7 @@ fn peer_of(stream: &UnixStream) -> i32 {
 
 /// The file of the program that a process runs.
 fn program_of(process: i32) -> io::Result<Identity> {
-    let found = fs::metadata(format!("/proc/{process}/exe"))?;
-    Ok((found.st_dev(), found.st_ino()))
+    fs::metadata(format!("/proc/{process}/exe")).map(|found| identity(&found))
 }
 
 /// The name of a program, for a person.
@@ -388,10 +393,19 @@ fn name_of(process: i32) -> String {
         .collect()
 }
 
-/// Whether somebody speaks before it was let to: no shim does.
-fn has_spoken(stream: &UnixStream) -> bool {
+/// How many bytes came before anybody was let to speak, one at most: zero where the other end is closed, nothing where it waits.
+fn early_bytes(stream: &UnixStream) -> Option<usize> {
     let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
-    rustix::net::recv(stream, &mut [0; 1], flags).is_ok_and(|(count, _)| count > 0)
+    let received = rustix::net::recv(stream, &mut [0; 1], flags).ok();
+    received.map(|(count, _)| count)
+}
+
+fn identity(file: &Metadata) -> Identity {
+    (file.st_dev(), file.st_ino())
+}
+
+fn lock(calls: &Mutex<Calls>) -> MutexGuard<'_, Calls> {
+    calls.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Reads bytes, and who wrote them.

@@ -1,9 +1,8 @@
 //! PATH shims that log every call of a watched command.
 //!
 //! [`Overlay::install`] lays a folder with one small native program per watched command in front of
-//! `PATH`. Each runs the real tool as if that had been called itself, and reports the call
-//! (`relay/main.rs`). On Linux it does so over a socket, where the kernel says which process speaks
-//! (`hub.rs`); elsewhere, and at level none where no socket can be made, it appends a line to a
+//! `PATH`. Each logs the call and becomes the real tool (`relay/main.rs`). On Linux it logs over a
+//! socket, where the kernel says which process speaks (`call_listener.rs`); elsewhere, and at level none where no socket can be made, it appends a line to a
 //! file. The way to the log and the real tool are in a file beside the shim, not in the environment,
 //! since agents start MCP servers with hardly any.
 //!
@@ -13,16 +12,14 @@
 
 #[cfg(target_os = "linux")]
 mod call_listener;
-mod ear;
-#[cfg(target_os = "linux")]
-mod hub;
+#[cfg(not(target_os = "linux"))]
+#[path = "no_listener.rs"]
+mod call_listener;
 mod log;
 mod overlay;
 mod startup;
 #[cfg(test)]
 mod tests;
-#[cfg(target_os = "linux")]
-mod witness;
 
 pub use log::{ShimLog, read_log};
 pub use overlay::{LogWay, Overlay, WatchedTool, watched_tools};

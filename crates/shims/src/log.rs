@@ -43,8 +43,8 @@ struct Line {
     argv: Vec<String>,
     source: Source,
     mono_ns: Option<u64>,
-    dur_ns: Option<u64>,
-    exit: Option<i32>,
+    pid: Option<u32>,
+    ppid: Option<u32>,
     /// Present on lines that somebody else added to the file.
     seen_by: Option<String>,
 }
@@ -102,20 +102,9 @@ pub(super) fn is_call(line: &[u8]) -> bool {
 
 /// Whether two files hold the same, from where they stand.
 #[cfg(target_os = "linux")]
-pub(super) fn is_same(one: impl Read, other: impl Read) -> io::Result<bool> {
-    let (mut one, mut other) = (BufReader::new(one), BufReader::new(other));
-    loop {
-        let (left, right) = (one.fill_buf()?, other.fill_buf()?);
-        let count = left.len().min(right.len());
-        if left[..count] != right[..count] || (count == 0 && left.len() != right.len()) {
-            return Ok(false);
-        }
-        if count == 0 {
-            return Ok(true);
-        }
-        one.consume(count);
-        other.consume(count);
-    }
+pub(super) fn is_same(one: impl Read, other: impl Read) -> bool {
+    let bytes = BufReader::new(one).bytes().map(Result::ok);
+    bytes.eq(BufReader::new(other).bytes().map(Result::ok))
 }
 
 /// Reads a line into `line`, only its beginning if it is too long; false at the end.
@@ -138,8 +127,8 @@ fn call(line: Line, agent_started_mono_ns: u64) -> CommandCall {
             Source::Agent => CallSource::Agent,
             Source::Mcp => CallSource::Mcp,
         },
-        exit_status: line.exit,
-        duration: line.dur_ns.map(Duration::from_nanos),
+        process: line.pid,
+        parent: line.ppid,
     }
 }
 
@@ -147,7 +136,7 @@ fn call(line: Line, agent_started_mono_ns: u64) -> CommandCall {
 mod tests {
     use super::*;
 
-    const GOOD: &str = r#"{"ts":"2026-11-20T20:23:41.745453+00:00","cmd":"xcrun","argv":["simctl","list"],"source":"mcp","pid":7,"ppid":6,"cwd":"/w","mono_ns":5000000000,"dur_ns":1000000,"exit":3}"#;
+    const GOOD: &str = r#"{"ts":"2026-11-20T20:23:41.745453+00:00","cmd":"xcrun","argv":["simctl","list"],"source":"mcp","pid":7,"ppid":6,"cwd":"/w","mono_ns":5000000000}"#;
 
     fn read(text: &[u8]) -> ShimLog {
         let folder = tempfile::tempdir().expect("a folder");
@@ -163,8 +152,8 @@ mod tests {
             command: "xcrun".to_owned(),
             argv: vec!["simctl".to_owned(), "list".to_owned()],
             source: CallSource::Mcp,
-            exit_status: Some(3),
-            duration: Some(Duration::from_millis(1)),
+            process: Some(7),
+            parent: Some(6),
         };
         assert_eq!(
             read(GOOD.as_bytes()),

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use super::ear::Ear;
+use super::call_listener::CallListener;
 use super::log::{ShimLog, read_log};
 use proctor_record::Redactor;
 use proctor_supervise::{find_program, spawn_gate};
@@ -76,7 +76,7 @@ pub struct Overlay {
     /// Each shim's name and config.
     tools: Vec<(String, Vec<u8>)>,
     /// Absent where the shims write into the log themselves.
-    ear: Option<Ear>,
+    listener: Option<CallListener>,
     /// Gets a byte for each call that could not be told.
     lost: PathBuf,
 }
@@ -116,28 +116,28 @@ impl Overlay {
             programs.push(write_program(&bin_dir.join(&tool.name))?);
         }
         let socket = dir.join("log");
-        let ear = Ear::open(&socket, &programs, (&log, log_file));
-        if let Err(error) = &ear {
+        let listener = CallListener::open(&socket, &programs, (&log, log_file));
+        if let Err(error) = &listener {
             tracing::debug!("the shims are not heard through a socket: {error}");
         }
-        let by_socket = ear.is_ok() || way == LogWay::Socket;
+        let by_socket = listener.is_ok() || way == LogWay::Socket;
         let mut lost = dir.clone().into_os_string();
         lost.push(".lost");
-        let told = Told {
+        let call_log = CallLog {
             way: if by_socket { "socket" } else { "file" },
             place: if by_socket { &socket } else { &log },
             lost: Path::new(&lost),
         };
         let mut installed = Vec::new();
         for tool in tools {
-            let config = config(tool, &told)?;
+            let config = config(tool, &call_log)?;
             fs::write(conf_dir.join(&tool.name), &config)?;
             installed.push((tool.name.clone(), config));
         }
         Ok(Self {
             bin_dir,
             tools: installed,
-            ear: ear.ok(),
+            listener: listener.ok(),
             lost: lost.into(),
             log,
         })
@@ -145,19 +145,19 @@ impl Overlay {
 
     /// Keeps secrets out of the log, if the shims are heard through a socket.
     pub fn hide(&self, redactor: &Redactor) {
-        if let Some(ear) = &self.ear {
-            ear.hide(redactor);
+        if let Some(listener) = &self.listener {
+            listener.hide(redactor);
         }
     }
 
     /// What the shims have told so far; the zero of the calls' times is `agent_started_mono_ns`. What somebody else wrote into
-    /// the log is removed from it, if the shims are heard through a socket. Calls that have not ended count as lost.
+    /// the log is removed from it, if the shims are heard through a socket.
     ///
     /// # Errors
     /// If the log cannot be read or put right.
     pub fn heard(&self, agent_started_mono_ns: u64) -> io::Result<ShimLog> {
-        let mut heard = match &self.ear {
-            Some(ear) => ear.heard(agent_started_mono_ns)?,
+        let mut heard = match &self.listener {
+            Some(listener) => listener.heard(agent_started_mono_ns)?,
             None => read_log(&self.log, agent_started_mono_ns)?,
         };
         let unheard = self.lost.symlink_metadata();
@@ -181,7 +181,8 @@ impl Overlay {
     pub fn tampered(&self) -> Vec<String> {
         let conf_dir = self.bin_dir.with_file_name("conf");
         let mut found = Vec::new();
-        if self.ear.as_ref().is_some_and(|ear| !ear.is_in_place()) {
+        let listener = self.listener.as_ref();
+        if listener.is_some_and(|listener| !listener.is_in_place()) {
             found.push("the socket of the shims was changed".to_owned());
         }
         for (name, config) in &self.tools {
@@ -229,14 +230,14 @@ fn checked_name(name: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// How a shim tells its calls.
-struct Told<'a> {
+/// Where a shim logs its calls.
+struct CallLog<'a> {
     way: &'a str,
     place: &'a Path,
     lost: &'a Path,
 }
 
-fn config(tool: &WatchedTool, told: &Told<'_>) -> io::Result<Vec<u8>> {
+fn config(tool: &WatchedTool, log: &CallLog<'_>) -> io::Result<Vec<u8>> {
     let real = match &tool.real {
         Some(real) => usable(std::path::absolute(real)?)?,
         None => PathBuf::new(),
@@ -245,9 +246,9 @@ fn config(tool: &WatchedTool, told: &Told<'_>) -> io::Result<Vec<u8>> {
         VERSION.as_bytes(),
         tool.name.as_bytes(),
         real.as_os_str().as_bytes(),
-        told.way.as_bytes(),
-        told.place.as_os_str().as_bytes(),
-        told.lost.as_os_str().as_bytes(),
+        log.way.as_bytes(),
+        log.place.as_os_str().as_bytes(),
+        log.lost.as_os_str().as_bytes(),
     ];
     Ok(texts
         .into_iter()

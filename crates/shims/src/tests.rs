@@ -3,7 +3,6 @@
 mod calls;
 mod install;
 mod shells;
-mod signals;
 mod strangers;
 
 use std::ffi::OsString;
@@ -78,7 +77,6 @@ impl Lab {
             stdin: StdinPlan::Null,
             limits: Limits {
                 hard: Some(Duration::from_secs(60)),
-                shims: Some(self.overlay.bin_dir.clone()),
                 ..Limits::default()
             },
             stdout_to: None,

@@ -24,20 +24,20 @@ pub async fn capture(
     cap: usize,
     cancel: &Cancel,
 ) -> (ChildEnding, CapturedOutput) {
-    let mut keeper = Keeper {
+    let mut collector = Collector {
         cap,
         output: CapturedOutput::default(),
     };
-    let ending = run(spec, &mut keeper, cancel).await;
-    (ending, keeper.output)
+    let ending = run(spec, &mut collector, cancel).await;
+    (ending, collector.output)
 }
 
-struct Keeper {
+struct Collector {
     cap: usize,
     output: CapturedOutput,
 }
 
-impl Listener for Keeper {
+impl Listener for Collector {
     fn stdout_line(&mut self, _line: &[u8], _at: Duration) -> Heard {
         Heard::More
     }

@@ -17,13 +17,14 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use super::ending::{Exit, Supervisor};
 use super::jail::{Line, Unborn};
 use super::registry::{Place, pid_of};
+use super::walls::Ask;
 use proctor_failpoints::reach;
 
 /// A child that has not been waited for yet.
 pub(super) struct Child {
     pub(super) place: Place,
     changes: Signal,
-    keeper: Keeper,
+    monitor: Monitor,
     /// Nobody else was left in its jail, or below its supervisor, when it exited.
     alone: bool,
     /// What happened to its supervisor before it had left.
@@ -31,16 +32,16 @@ pub(super) struct Child {
 }
 
 /// Who stands between this process and the program, and the line to them.
-pub(super) enum Keeper {
+pub(super) enum Monitor {
     /// Nobody: the program is this process's own child.
     Nobody,
     /// A supervisor.
     Supervisor(Line),
-    /// The porter and the warden of a jail.
+    /// The launcher and the init process of a jail.
     Jail(Line),
 }
 
-impl Keeper {
+impl Monitor {
     fn line(&mut self) -> Option<&mut Line> {
         match self {
             Self::Nobody => None,
@@ -51,11 +52,11 @@ impl Keeper {
 
 impl Child {
     /// `changes` must be older than the child, so that no change is missed.
-    pub(super) fn new(place: Place, changes: Signal, keeper: Keeper) -> Self {
+    pub(super) fn new(place: Place, changes: Signal, monitor: Monitor) -> Self {
         Self {
             place,
             changes,
-            keeper,
+            monitor,
             alone: false,
             supervisor: Supervisor::Unharmed,
         }
@@ -63,12 +64,12 @@ impl Child {
 
     /// Whether it is in a jail.
     pub(super) fn is_jailed(&self) -> bool {
-        matches!(self.keeper, Keeper::Jail(_))
+        matches!(self.monitor, Monitor::Jail(_))
     }
 
     /// Whether it has a supervisor that was not killed.
     pub(super) fn is_supervised(&self) -> bool {
-        matches!(self.keeper, Keeper::Supervisor(_)) && self.supervisor != Supervisor::Killed
+        matches!(self.monitor, Monitor::Supervisor(_)) && self.supervisor != Supervisor::Killed
     }
 
     /// What happened to its supervisor before it had left.
@@ -96,55 +97,41 @@ impl Child {
 
     /// The most processes and threads that were seen in its jail at once.
     pub(super) fn most(&mut self) -> Option<u64> {
-        let most = self.keeper.line().map(|line| line.most());
+        let most = self.monitor.line().map(|line| line.most());
         most.filter(|most| *most > 0)
     }
 
-    /// Waits until the program of a keeper runs: since when, and its id where the keeper knows it.
+    /// Waits until the program of a monitor runs: since when, and its id where the monitor knows it.
     pub(super) async fn started(&mut self) -> Result<(u64, u32), Unborn> {
-        match self.keeper.line() {
+        match self.monitor.line() {
             Some(line) => line.started().await,
             None => Ok((0, 0)),
         }
     }
 
     /// The sockets that listen at the ports of its jail's network.
-    pub(super) fn hatches(&mut self) -> io::Result<Vec<TcpListener>> {
-        let line = self.keeper.line();
-        line.map_or(Ok(Vec::new()), Line::hatches)
+    pub(super) fn listeners(&mut self) -> io::Result<Vec<TcpListener>> {
+        let line = self.monitor.line();
+        line.map_or(Ok(Vec::new()), Line::listeners)
     }
 
-    /// Asks a jailed program to end, with INT.
-    pub(super) async fn interrupt(&mut self) {
-        if let Some(line) = self.keeper.line() {
-            line.interrupt().await;
-        }
-    }
-
-    /// Asks a jailed program to end, with TERM.
-    pub(super) async fn terminate(&mut self) {
-        if let Some(line) = self.keeper.line() {
-            line.terminate().await;
+    /// Asks its jail, or its supervisor, for something.
+    pub(super) async fn ask(&mut self, what: Ask) {
+        if let Some(line) = self.monitor.line() {
+            line.ask(what).await;
         }
     }
 
     /// Lets its jail, or its supervisor, end all that is left.
-    pub(super) fn end_keeper(&mut self) {
-        if let Some(line) = self.keeper.line() {
+    pub(super) fn end_monitor(&mut self) {
+        if let Some(line) = self.monitor.line() {
             line.end();
-        }
-    }
-
-    /// Lets its supervisor leave alone whoever is left.
-    pub(super) async fn let_go(&mut self) {
-        if let Some(line) = self.keeper.line() {
-            line.let_go().await;
         }
     }
 
     /// Waits for its exit; `None` if its status was lost. Nothing is lost if the wait is dropped.
     pub(super) async fn exit(&mut self) -> Option<Exit> {
-        let Some(line) = self.keeper.line() else {
+        let Some(line) = self.monitor.line() else {
             return self.reaped().await;
         };
         if let Some((exit, alone)) = line.left().await {
@@ -152,7 +139,7 @@ impl Child {
             return Some(exit);
         }
         self.reaped().await;
-        // Whoever kills the warden kills the jail. A supervisor is outlived by all that it kept: they will be killed.
+        // Whoever kills the init process kills the jail. A supervisor is outlived by all that it kept: they will be killed.
         self.alone = self.is_jailed();
         if !self.alone {
             self.supervisor = Supervisor::Killed;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use proctor_model::{Infra, Leftover};
+use serde::{Deserialize, Serialize};
 
 /// Why a child is no longer running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +41,7 @@ pub enum Supervisor {
 }
 
 /// How a process left.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Exit {
     /// With this code.
     Code(i32),

@@ -2,34 +2,15 @@
 
 use std::fs::{self, File};
 use std::io::Read as _;
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
 use proctor_model::HostLoad;
-
-/// Averages of a minute change little meanwhile, and the system takes its time to tell them.
-const FRESH: Duration = Duration::from_millis(500);
 
 /// More than all of it takes.
 const VMSTAT: u64 = 1 << 20;
 
-static LAST: Mutex<Option<(Instant, HostLoad)>> = Mutex::new(None);
-
-/// The load and the free memory, at most half a second old; absent where the system does not tell (anywhere but on Linux).
+/// The load and the free memory; absent where the system does not tell (anywhere but on Linux).
 #[must_use]
 pub fn host_load() -> HostLoad {
-    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
-    match *last {
-        Some((at, load)) if at.elapsed() < FRESH => load,
-        _ => {
-            let load = look();
-            *last = Some((Instant::now(), load));
-            load
-        }
-    }
-}
-
-fn look() -> HostLoad {
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     HostLoad {

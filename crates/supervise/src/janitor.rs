@@ -46,13 +46,13 @@ const REAP_TRIES: u32 = 100;
 
 /// Removes a folder if this process dies before it says that there is no need to. Dropped, it says so.
 #[derive(Debug)]
-pub struct Keeper {
+pub struct Janitor {
     line: UnixStream,
     place: Place,
 }
 
-impl Keeper {
-    /// Sets a keeper on a folder, which need not be there yet; none in a process that cannot be one (a test's).
+impl Janitor {
+    /// Sets a janitor on a folder, which need not be there yet; none in a process that cannot be one (a test's).
     ///
     /// # Errors
     /// It could not be started.
@@ -80,7 +80,7 @@ impl Keeper {
     }
 }
 
-impl Drop for Keeper {
+impl Drop for Janitor {
     fn drop(&mut self) {
         // One that was killed needs no word.
         self.line.write_all(&[DONE]).ok();

@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io;
 use std::net::TcpListener;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use tokio::signal::unix::Signal;
 
 use super::cancel::Cancel;
-use super::child::{self, Child, ChildEnds, Keeper, Streams};
+use super::child::{self, Child, ChildEnds, Monitor, Streams};
 use super::jail;
-use super::process_tag::Brand;
+use super::process_tag::ProcessTag;
 use super::registry::Place;
 use super::session::Launch;
 use super::spec::{ChildSpec, Containment, StdinPlan};
@@ -34,7 +34,7 @@ pub(super) struct Started {
     /// `CLOCK_MONOTONIC` right before the spawn.
     pub(super) at: Duration,
     /// Sockets that listen in the network of its jail.
-    pub(super) hatches: io::Result<Vec<TcpListener>>,
+    pub(super) listeners: io::Result<Vec<TcpListener>>,
 }
 
 /// A program to start, with its name as the first of its words.
@@ -64,7 +64,7 @@ fn in_the_open(wanted: &Wanted<'_>) -> io::Result<Started> {
     let changes = child::changes_of_children()?;
     let (streams, ends) = child::open_streams(matches!(spec.stdin, StdinPlan::Bytes(_)))?;
     let at = clock::monotonic();
-    let (place, brand) = registry::start(&Launch {
+    let (place, tag) = registry::start(&Launch {
         program: wanted.program,
         arguments: wanted.words,
         environment: &wanted.environment,
@@ -72,36 +72,36 @@ fn in_the_open(wanted: &Wanted<'_>) -> io::Result<Started> {
         streams: ends.borrowed(),
         further: &[],
     })?;
-    spare(wanted, brand.as_ref());
-    let trial = trial(wanted, &place, brand);
+    spare(wanted, tag.as_ref());
+    let trial = trial(wanted, &place, tag);
     Ok(Started {
-        child: Child::new(place, changes, Keeper::Nobody),
+        child: Child::new(place, changes, Monitor::Nobody),
         streams,
         trial,
         at,
-        hatches: Ok(Vec::new()),
+        listeners: Ok(Vec::new()),
     })
 }
 
-/// The same in a jail: what is started is the porter, and time counts from when the program itself runs.
+/// The same in a jail: what is started is the launcher, and time counts from when the program itself runs.
 async fn in_jail(wanted: &Wanted<'_>, jail: &Jail) -> io::Result<Started> {
     let (order, opened) = ordered(wanted, jail)?;
-    let (line, porter_ends) = jail::open(&order)?;
-    let (place, brand) = jail::start_porter(opened.ends.borrowed(), &porter_ends)?;
-    drop((opened.ends, porter_ends));
-    let mut child = Child::new(place, opened.changes, Keeper::Jail(line));
-    let (since, _) = begun(wanted, (&mut child, brand.as_ref()), "the jail").await?;
-    let porter = child.place.pid;
-    let warden = processes::first_child(porter).unwrap_or_default();
-    let leader = processes::first_child(warden).unwrap_or_default();
+    let (line, launcher_ends) = jail::open(&order)?;
+    let (place, tag) = jail::start_launcher(opened.ends.borrowed(), &launcher_ends)?;
+    drop((opened.ends, launcher_ends));
+    let mut child = Child::new(place, opened.changes, Monitor::Jail(line));
+    let (since, _) = begun(wanted, (&mut child, tag.as_ref()), "the jail").await?;
+    let launcher = child.place.pid;
+    let init = processes::first_child(launcher).unwrap_or_default();
+    let leader = processes::first_child(init).unwrap_or_default();
     let trial = Trial {
         leader,
         leader_start: processes::start_of(leader).unwrap_or_default(),
-        wardens: vec![porter, warden],
-        ..trial(wanted, &child.place, brand)
+        inits: vec![launcher, init],
+        ..trial(wanted, &child.place, tag)
     };
     Ok(Started {
-        hatches: child.hatches(),
+        listeners: child.listeners(),
         child,
         streams: opened.streams,
         trial,
@@ -113,25 +113,25 @@ async fn in_jail(wanted: &Wanted<'_>, jail: &Jail) -> io::Result<Started> {
 async fn supervised(wanted: &Wanted<'_>) -> io::Result<Started> {
     let (order, opened) = ordered(wanted, &Jail::default())?;
     let (line, supervisor_ends) = jail::open_supervised(&order)?;
-    let (place, brand) = jail::start_supervisor(opened.ends.borrowed(), &supervisor_ends)?;
+    let (place, tag) = jail::start_supervisor(opened.ends.borrowed(), &supervisor_ends)?;
     drop((opened.ends, supervisor_ends));
-    let mut child = Child::new(place, opened.changes, Keeper::Supervisor(line));
-    let (since, leader) = begun(wanted, (&mut child, brand.as_ref()), "its supervisor").await?;
-    spare(wanted, brand.as_ref());
+    let mut child = Child::new(place, opened.changes, Monitor::Supervisor(line));
+    let (since, leader) = begun(wanted, (&mut child, tag.as_ref()), "its supervisor").await?;
+    spare(wanted, tag.as_ref());
     let supervisor = child.place.pid;
     let trial = Trial {
         leader,
         leader_start: processes::start_of(leader).unwrap_or_default(),
         supervisor: Some(supervisor),
-        wardens: vec![supervisor],
-        ..trial(wanted, &child.place, brand)
+        inits: vec![supervisor],
+        ..trial(wanted, &child.place, tag)
     };
     Ok(Started {
         child,
         streams: opened.streams,
         trial,
         at: Duration::from_nanos(since),
-        hatches: Ok(Vec::new()),
+        listeners: Ok(Vec::new()),
     })
 }
 
@@ -164,7 +164,7 @@ fn ordered(wanted: &Wanted<'_>, jail: &Jail) -> io::Result<(jail::Order, Opened)
 /// so long was stopped by somebody, and is ended, as it is where a person asks to stop.
 async fn begun(
     wanted: &Wanted<'_>,
-    (child, brand): (&mut Child, Option<&Brand>),
+    (child, tag): (&mut Child, Option<&ProcessTag>),
     what: &str,
 ) -> io::Result<(u64, u32)> {
     let (error, told) = tokio::select! {
@@ -182,11 +182,11 @@ async fn begun(
     if !told {
         child.place.kill();
     }
-    child.end_keeper();
+    child.end_monitor();
     child.reaped().await;
     if !told {
         // Its program may have begun meanwhile, and nobody keeps it.
-        let trial = trial(wanted, &child.place, brand.cloned());
+        let trial = trial(wanted, &child.place, tag.cloned());
         tokio::task::spawn_blocking(move || sweep::without_leader(&trial))
             .await
             .ok();
@@ -195,31 +195,25 @@ async fn begun(
 }
 
 /// What is known of a child whose program is what was started.
-fn trial(wanted: &Wanted<'_>, place: &Place, brand: Option<Brand>) -> Trial {
+fn trial(wanted: &Wanted<'_>, place: &Place, tag: Option<ProcessTag>) -> Trial {
     Trial {
         pid: place.pid,
         start: place.start,
         leader: place.pid,
         leader_start: place.start,
         supervisor: None,
-        wardens: Vec::new(),
-        brand,
+        inits: Vec::new(),
+        tag,
         marker: mark(wanted.spec),
-        shims: shims(wanted.spec),
         seen: BTreeSet::new(),
     }
 }
 
 /// Notes what a command may leave running on purpose.
-fn spare(wanted: &Wanted<'_>, brand: Option<&Brand>) {
-    if let Some(brand) = brand.filter(|_| wanted.spec.limits.spare_leftovers) {
-        registry::spare(brand);
+fn spare(wanted: &Wanted<'_>, tag: Option<&ProcessTag>) {
+    if let Some(tag) = tag.filter(|_| wanted.spec.limits.spare_leftovers) {
+        registry::spare(tag);
     }
-}
-
-fn shims(spec: &ChildSpec) -> Option<PathBuf> {
-    let folder = spec.limits.shims.as_ref()?;
-    std::fs::canonicalize(folder).ok()
 }
 
 fn mark(spec: &ChildSpec) -> Option<String> {

@@ -71,7 +71,7 @@ pub use fifo::make_fifo;
 pub use health::can_be_worked_in;
 pub use host::{host_load, memory_kills};
 pub use isolation::{Probe, become_helper_if_asked, probe};
-pub use janitor::Keeper;
+pub use janitor::Janitor;
 pub use lines::LineSplitter;
 pub use loopback::{leave_network, strayed};
 pub use machine_faults::fault_of;

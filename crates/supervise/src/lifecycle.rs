@@ -1,4 +1,4 @@
-//! The course of a child's life as pure decisions: which limit is reached, and what follows.
+//! The lifecycle of a child's life as pure decisions: which limit is reached, and what follows.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ pub(super) enum Act {
 
 /// Decides; all times are since the start, without pauses.
 #[derive(Debug)]
-pub(super) struct Course<'a> {
+pub(super) struct Lifecycle<'a> {
     limits: &'a Limits,
     stage: Stage,
     reason: EndReason,
@@ -48,7 +48,7 @@ pub(super) struct Course<'a> {
     kill_now: bool,
 }
 
-impl<'a> Course<'a> {
+impl<'a> Lifecycle<'a> {
     pub(super) fn new(limits: &'a Limits) -> Self {
         Self {
             limits,

@@ -9,9 +9,9 @@ use std::os::fd::BorrowedFd;
 use std::path::Path;
 
 use super::ending::Exit;
-use super::process_tag::Brand;
+use super::process_tag::ProcessTag;
 use super::registry::Place;
-use super::walls::Jail;
+use super::walls::{Ask, Jail};
 
 const WHY: &str = "jails are made of namespaces, which only Linux has";
 
@@ -19,7 +19,7 @@ const WHY: &str = "jails are made of namespaces, which only Linux has";
 pub(super) struct Order;
 
 /// The ends that a helper would be started with.
-pub(super) enum PorterEnds {}
+pub(super) enum LauncherEnds {}
 
 /// The line to a helper.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ impl Line {
         match *self {}
     }
 
-    pub(super) fn hatches(&mut self) -> io::Result<Vec<TcpListener>> {
+    pub(super) fn listeners(&mut self) -> io::Result<Vec<TcpListener>> {
         match *self {}
     }
 
@@ -57,15 +57,7 @@ impl Line {
         match *self {}
     }
 
-    pub(super) async fn interrupt(&mut self) {
-        match *self {}
-    }
-
-    pub(super) async fn terminate(&mut self) {
-        match *self {}
-    }
-
-    pub(super) async fn let_go(&mut self) {
+    pub(super) async fn ask(&mut self, _what: Ask) {
         match *self {}
     }
 
@@ -100,13 +92,13 @@ pub(super) fn trial_order() -> Order {
 
 /// # Errors
 /// Always.
-pub(super) fn open(_order: &Order) -> io::Result<(Line, PorterEnds)> {
+pub(super) fn open(_order: &Order) -> io::Result<(Line, LauncherEnds)> {
     Err(Unborn.into_error("the jail"))
 }
 
 /// # Errors
 /// Always.
-pub(super) fn open_supervised(_order: &Order) -> io::Result<(Line, PorterEnds)> {
+pub(super) fn open_supervised(_order: &Order) -> io::Result<(Line, LauncherEnds)> {
     Err(Unborn.into_error("its supervisor"))
 }
 
@@ -114,21 +106,21 @@ pub(super) fn open_supervised(_order: &Order) -> io::Result<(Line, PorterEnds)> 
 /// Always.
 pub(super) fn try_out(
     _order: &Order,
-    _start: impl FnOnce(&PorterEnds) -> io::Result<()>,
+    _start: impl FnOnce(&LauncherEnds) -> io::Result<()>,
 ) -> Result<bool, Unborn> {
     Err(Unborn)
 }
 
-pub(super) fn start_porter(
+pub(super) fn start_launcher(
     _streams: [BorrowedFd<'_>; 3],
-    ends: &PorterEnds,
-) -> io::Result<(Place, Option<Brand>)> {
+    ends: &LauncherEnds,
+) -> io::Result<(Place, Option<ProcessTag>)> {
     match *ends {}
 }
 
 pub(super) fn start_supervisor(
     _streams: [BorrowedFd<'_>; 3],
-    ends: &PorterEnds,
-) -> io::Result<(Place, Option<Brand>)> {
+    ends: &LauncherEnds,
+) -> io::Result<(Place, Option<ProcessTag>)> {
     match *ends {}
 }

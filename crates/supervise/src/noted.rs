@@ -116,7 +116,7 @@ pub fn end_aids(trial: &str, notes: &str) -> Option<Leftover> {
         living.extend(others.filter(|one| carries(one.pid)));
         if living.is_empty() || Instant::now() > until {
             let left = living.into_iter().chain(of_children(&all, &agents));
-            return left.map(told).next();
+            return left.map(Process::leftover).next();
         }
         kill_all(living);
         thread::sleep(BETWEEN_LOOKS);
@@ -167,14 +167,6 @@ fn of_children<'a>(all: &'a [Process], children: &[Noted<'_>]) -> Vec<&'a Proces
     }
     let members = all.iter().filter(|one| inside.contains(&one.pid));
     members.filter(|one| !one.gone).collect()
-}
-
-fn told(process: &Process) -> Leftover {
-    Leftover {
-        pid: process.pid,
-        ppid: process.parent,
-        argv: processes::argv(process.pid),
-    }
 }
 
 /// What tells two starts of the system apart where times of processes count from it (Linux); elsewhere they are times of day.

@@ -29,13 +29,7 @@ fn marked(all: &[Process], is_meant: impl Fn(&str) -> bool) -> Vec<Leftover> {
         let mark = processes::variable(process.pid, MARK);
         mark.is_some_and(|mark| is_meant(&mark))
     });
-    meant
-        .map(|process| Leftover {
-            pid: process.pid,
-            ppid: process.parent,
-            argv: processes::argv(process.pid),
-        })
-        .collect()
+    meant.map(Process::leftover).collect()
 }
 
 /// The process id in a mark: `NAME-PID`, with `-mcp` or `-aid` behind it where it is not the agent's.

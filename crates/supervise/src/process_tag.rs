@@ -11,12 +11,12 @@ use std::ops::RangeInclusive;
 const NESTED: u64 = 1 << 20;
 
 /// The values that mark a child and its descendants.
-pub(super) type Brand = RangeInclusive<u64>;
+pub(super) type ProcessTag = RangeInclusive<u64>;
 
 #[cfg(target_os = "linux")]
-pub(super) use linux::{of_process, wearing};
+pub(super) use linux::{of_process, with_tag};
 #[cfg(not(target_os = "linux"))]
-pub(super) use other::{of_process, wearing};
+pub(super) use other::{of_process, with_tag};
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -25,21 +25,21 @@ mod linux {
 
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-    use super::{Brand, NESTED};
+    use super::{NESTED, ProcessTag};
 
-    /// Does something as a process with a brand that no other child has, if there is one left: who is started meanwhile
+    /// Does something as a process with a tag that no other child has, if there is one left: who is started meanwhile
     /// inherits it. Nobody else may start a process at the same time.
-    pub(in super::super) fn wearing<T>(act: impl FnOnce() -> T) -> (T, Option<Brand>) {
+    pub(in super::super) fn with_tag<T>(act: impl FnOnce() -> T) -> (T, Option<ProcessTag>) {
         let own = getrlimit(Resource::Locks);
-        let brand = next(own.current);
+        let tag = next(own.current);
         let put_on = |current| setrlimit(Resource::Locks, Rlimit { current, ..own }).is_ok();
-        let worn = brand.filter(|brand| put_on(Some(*brand.end())));
+        let worn = tag.filter(|tag| put_on(Some(*tag.end())));
         let done = act();
         put_on(own.current);
         (done, worn)
     }
 
-    pub(super) fn next(own: Option<u64>) -> Option<Brand> {
+    pub(super) fn next(own: Option<u64>) -> Option<ProcessTag> {
         static GIVEN: AtomicU64 = AtomicU64::new(0);
         let count = GIVEN.fetch_add(1, Ordering::Relaxed) + 1;
         match own {
@@ -47,7 +47,7 @@ mod linux {
                 let highest = (1 << 60) - count.checked_mul(NESTED)?;
                 Some(highest - NESTED + 1..=highest)
             }
-            // This process is itself branded: its children stay within its brand.
+            // This process is itself tagged: its children stay within its tag.
             Some(own) => {
                 let value = own.checked_sub(count % NESTED)?;
                 Some(value..=value)
@@ -68,9 +68,9 @@ mod linux {
 /// No such mark is known elsewhere.
 #[cfg(not(target_os = "linux"))]
 mod other {
-    use super::Brand;
+    use super::ProcessTag;
 
-    pub(in super::super) fn wearing<T>(act: impl FnOnce() -> T) -> (T, Option<Brand>) {
+    pub(in super::super) fn with_tag<T>(act: impl FnOnce() -> T) -> (T, Option<ProcessTag>) {
         (act(), None)
     }
 
@@ -84,10 +84,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn brands_do_not_overlap() {
-        let brands = [0, 1, 2].map(|_| linux::next(None).expect("a brand"));
-        for (index, one) in brands.iter().enumerate() {
-            for other in &brands[index + 1..] {
+    fn tags_do_not_overlap() {
+        let tags = [0, 1, 2].map(|_| linux::next(None).expect("a tag"));
+        for (index, one) in tags.iter().enumerate() {
+            for other in &tags[index + 1..] {
                 assert!(
                     one.end() < other.start() || other.end() < one.start(),
                     "{one:?} {other:?}"
@@ -97,9 +97,9 @@ mod tests {
     }
 
     #[test]
-    fn a_branded_process_brands_within_its_own() {
-        let outer = linux::next(None).expect("a brand");
-        let inner = linux::next(Some(*outer.end())).expect("a brand");
+    fn a_tagged_process_tags_within_its_own() {
+        let outer = linux::next(None).expect("a tag");
+        let inner = linux::next(Some(*outer.end())).expect("a tag");
         assert!(outer.contains(inner.start()) && outer.contains(inner.end()));
         assert!(!inner.contains(outer.end()));
     }

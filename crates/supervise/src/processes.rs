@@ -1,5 +1,7 @@
 //! What the system says of the processes that run: their parents, groups, sessions and starts.
 
+use proctor_model::Leftover;
+
 /// One process at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Process {
@@ -16,6 +18,17 @@ pub(super) struct Process {
     pub(super) stopped: bool,
     /// Processor time of it and of the children that it has waited for, in ticks; 0 where the system does not tell.
     pub(super) ticks: u64,
+}
+
+impl Process {
+    /// The same for a report.
+    pub(super) fn leftover(&self) -> Leftover {
+        Leftover {
+            pid: self.pid,
+            ppid: self.parent,
+            argv: argv(self.pid),
+        }
+    }
 }
 
 /// The children that one thread of this process has.
@@ -43,12 +56,12 @@ pub(super) fn process(pid: u32, parent: u32, session: u32, start: u64) -> Proces
 #[cfg(target_os = "linux")]
 pub(super) use linux::{
     argv, children_of, children_of_one, children_of_self, descendants, has_environment, of,
-    peak_memory_kib, runs_from, snapshot, variable,
+    peak_memory_kib, snapshot, variable,
 };
 #[cfg(not(target_os = "linux"))]
 pub(super) use other::{
     argv, children_of, children_of_one, children_of_self, descendants, has_environment, of,
-    peak_memory_kib, runs_from, snapshot, variable,
+    peak_memory_kib, snapshot, variable,
 };
 
 /// When a process started.
@@ -165,12 +178,6 @@ mod linux {
             found.push(process);
         }
         found
-    }
-
-    /// Whether the program of a process lies in this folder; `None` if nobody says.
-    pub(in super::super) fn runs_from(pid: u32, folder: &Path) -> Option<bool> {
-        let program = fs::read_link(format!("/proc/{pid}/exe")).ok()?;
-        Some(program.parent() == Some(folder))
     }
 
     /// The children of a process that has one thread, the oldest first; `None` where it is gone or the kernel lists none.
@@ -299,11 +306,6 @@ mod other {
 
     pub(in super::super) fn children_of_one(_pid: u32) -> Option<Vec<u32>> {
         None
-    }
-
-    pub(in super::super) fn runs_from(pid: u32, folder: &std::path::Path) -> Option<bool> {
-        let program = ps(&["-p", &pid.to_string(), "-o", "comm="]);
-        Some(std::path::Path::new(program.trim()).parent() == Some(folder))
     }
 
     pub(in super::super) fn argv(pid: u32) -> String {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockWriteGuard};
 
-use super::process_tag::{self, Brand};
+use super::process_tag::{self, ProcessTag};
 use super::processes::{self, Children};
 use super::session::{Launch, session_of};
 use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions};
@@ -13,7 +13,7 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions};
 static LEADERS: Mutex<BTreeMap<u32, Leader>> = Mutex::new(BTreeMap::new());
 
 /// Brands of commands that may leave a daemon running: what carries them is nobody else's orphan.
-static SPARED: Mutex<Vec<Brand>> = Mutex::new(Vec::new());
+static SPARED: Mutex<Vec<ProcessTag>> = Mutex::new(Vec::new());
 
 static GATE: RwLock<()> = RwLock::new(());
 
@@ -83,11 +83,11 @@ pub(super) fn leaders() -> MutexGuard<'static, BTreeMap<u32, Leader>> {
 }
 
 /// Starts a child and registers it in one step: no sweep sees it unregistered.
-pub(super) fn start(launch: &Launch<'_>) -> io::Result<(Place, Option<Brand>)> {
+pub(super) fn start(launch: &Launch<'_>) -> io::Result<(Place, Option<ProcessTag>)> {
     adopts_orphans();
     let _open = GATE.read().unwrap_or_else(PoisonError::into_inner);
     let mut leaders = leaders();
-    let (pid, brand) = process_tag::wearing(|| launch.spawn());
+    let (pid, tag) = process_tag::with_tag(|| launch.spawn());
     let pid = u32::try_from(pid?).map_err(io::Error::other)?;
     let start = processes::start_of(pid).unwrap_or_default();
     let is_childless = false;
@@ -98,17 +98,17 @@ pub(super) fn start(launch: &Launch<'_>) -> io::Result<(Place, Option<Brand>)> {
             is_childless,
         },
     );
-    Ok((Place { pid, start }, brand))
+    Ok((Place { pid, start }, tag))
 }
 
-/// Notes the brand of a command whose leftovers are its own affair.
-pub(super) fn spare(brand: &Brand) {
+/// Notes the tag of a command whose leftovers are its own affair.
+pub(super) fn spare(tag: &ProcessTag) {
     let mut spared = SPARED.lock().unwrap_or_else(PoisonError::into_inner);
-    spared.push(brand.clone());
+    spared.push(tag.clone());
 }
 
-/// The brands that were noted so.
-pub(super) fn spared() -> Vec<Brand> {
+/// The tags that were noted so.
+pub(super) fn spared() -> Vec<ProcessTag> {
     SPARED
         .lock()
         .unwrap_or_else(PoisonError::into_inner)

@@ -9,15 +9,12 @@
 )]
 
 use std::ffi::{CString, OsStr, OsString, c_char, c_short};
-use std::fs;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr;
-
-use rustix::io::{FdFlags, fcntl_getfd, fcntl_setfd};
 
 /// Begin a session, and with it a process group: no controlling terminal.
 #[cfg(target_vendor = "apple")]
@@ -176,60 +173,31 @@ pub(super) fn session_of(pid: Option<u32>) -> Option<u32> {
 
 /// Lets every descriptor of this process but the standard streams be closed on exec.
 ///
-/// All that Rust opens is so anyway; this is for what this process inherited, and for what a C library opened.
+/// All that Rust opens is so anyway; this is for what this process inherited, and for what a C library opened. Apple systems
+/// close everything else in the child itself (`POSIX_SPAWN_CLOEXEC_DEFAULT`).
 pub(super) fn keep_descriptors_private() {
-    if !seal_all_at_once() {
-        seal_one_by_one();
-    }
-}
-
-#[cfg(target_os = "linux")]
-fn seal_all_at_once() -> bool {
+    #[cfg(target_os = "linux")]
     // SAFETY: plain numbers; the call gives a flag to descriptors and closes none.
-    0 == unsafe {
+    unsafe {
         libc::syscall(
             libc::SYS_close_range,
             3u32,
             u32::MAX,
             libc::CLOSE_RANGE_CLOEXEC,
         )
-    }
-}
-
-/// Apple systems close everything else in the child itself (`POSIX_SPAWN_CLOEXEC_DEFAULT`).
-#[cfg(not(target_os = "linux"))]
-fn seal_all_at_once() -> bool {
-    cfg!(target_vendor = "apple")
-}
-
-/// For kernels before 5.11.
-fn seal_one_by_one() {
-    let entries = fs::read_dir("/dev/fd").into_iter().flatten().flatten();
-    let numbers: Vec<i32> = entries
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .filter(|number| *number > 2)
-        .collect();
-    for number in numbers {
-        // SAFETY: the descriptor is only asked for its flags and given one that every descriptor of a Rust program
-        // has; if it was closed meanwhile, the calls fail with EBADF.
-        let descriptor = unsafe { BorrowedFd::borrow_raw(number) };
-        if let Ok(flags) = fcntl_getfd(descriptor) {
-            let _ = fcntl_setfd(descriptor, flags | FdFlags::CLOEXEC);
-        }
-    }
+    };
 }
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
+    use rustix::io::{FdFlags, fcntl_getfd, fcntl_setfd};
 
     #[test]
-    fn both_ways_seal_a_descriptor_and_leave_it_open() {
-        for seal in [seal_one_by_one as fn(), keep_descriptors_private] {
-            let file = fs::File::open("/dev/null").expect("open a file");
-            fcntl_setfd(&file, FdFlags::empty()).expect("let it be inherited");
-            seal();
-            assert_eq!(fcntl_getfd(&file).expect("it is open"), FdFlags::CLOEXEC);
-        }
+    fn a_descriptor_is_sealed_and_left_open() {
+        let file = std::fs::File::open("/dev/null").expect("open a file");
+        fcntl_setfd(&file, FdFlags::empty()).expect("let it be inherited");
+        keep_descriptors_private();
+        assert_eq!(fcntl_getfd(&file).expect("it is open"), FdFlags::CLOEXEC);
     }
 }

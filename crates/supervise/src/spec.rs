@@ -111,9 +111,6 @@ pub struct Limits {
     pub disk: Option<DiskLimit>,
     /// Folders without which it cannot work: it is stopped when one of them is gone or closed to its owner.
     pub workplaces: Vec<PathBuf>,
-    /// The folder of its shims: whichever of them waits for a tool that is killed gets a moment to tell how that ended. All
-    /// others are stopped before the first dies, so that no parent goes on with what comes next.
-    pub shims: Option<PathBuf>,
     /// Whether processes that outlive it are left alone if it exits by itself: only for commands whose purpose is to
     /// start a daemon.
     pub spare_leftovers: bool,
@@ -126,7 +123,6 @@ impl Default for Limits {
             stall: None,
             silence: None,
             workplaces: Vec::new(),
-            shims: None,
             grace: Duration::from_secs(5),
             linger: Duration::from_secs(10),
             drain: Duration::from_secs(2),
@@ -185,8 +181,8 @@ pub trait Listener: Send {
     ///
     /// # Errors
     /// Sockets that cannot be served: the child is killed, and counts as not started.
-    fn reached(&mut self, hatches: Vec<TcpListener>) -> io::Result<()> {
-        drop(hatches);
+    fn reached(&mut self, listeners: Vec<TcpListener>) -> io::Result<()> {
+        drop(listeners);
         Ok(())
     }
 

@@ -17,12 +17,6 @@ use super::{kill, registry};
 /// The longest that a sweep hunts processes that start others as fast as they die.
 const HUNT: Duration = Duration::from_secs(3);
 
-/// Whoever dies of the end of another gets so long: a tool whose shim was killed, a shim that still logs its call.
-const MOMENT: Duration = Duration::from_millis(3);
-
-/// Shims get at most so long to log calls whose tools were killed.
-const PATIENCE: Duration = Duration::from_millis(30);
-
 /// So often in vain it is looked for those who are still dying before all processes are listed again, and the time between.
 const LOOKS: u32 = 8;
 const BETWEEN_LOOKS: Duration = Duration::from_micros(250);
@@ -86,7 +80,7 @@ pub(super) fn thaw(trial: &Trial, frozen: &[Process]) {
 
 /// Kills the group of a living first process and everything else of its trial.
 ///
-/// Left over is who had left the session: the others are the child itself, shims that wait for their tools included.
+/// Left over is who had left the session: the others are the child itself.
 pub(super) fn with_leader(trial: &Trial) -> Swept {
     let mut hunt = Hunt::new(trial);
     hunt.session_is_the_child = true;
@@ -96,11 +90,10 @@ pub(super) fn with_leader(trial: &Trial) -> Swept {
     }
     // The group comes last: its members are the parents of the others, and die all at once.
     let (group, others) = trial.by_group(&alive);
-    let waiting = hunt.kill_but_waiting(others.into_iter());
+    kill_all(others);
     if !trial.signal_group(Signal::KILL) {
         kill::group_of(&group, Signal::KILL);
     }
-    wait_for(&waiting);
     hunt.run()
 }
 
@@ -109,19 +102,18 @@ pub(super) fn in_jail(trial: &Trial) -> Swept {
     let mut hunt = Hunt::new(trial);
     hunt.session_is_the_child = true;
     let alive = hunt.alive();
-    hunt.ends(&alive)
+    for process in &alive {
+        hunt.report(process);
+    }
+    kill_all(alive.iter().collect());
+    hunt.swept
 }
 
-/// Tells who is in a jail whose first process has left by itself: whoever lives was left, in whatever session. All of them end
-/// with the jail at once; only where shims wait their tools are killed before, so that they can log how these ended.
+/// Reports who is in a jail whose first process has left by itself: whoever lives was left, in whatever session. All of them
+/// end with the jail at once.
 pub(super) fn left_in_jail(trial: &Trial) -> Swept {
     let mut hunt = Hunt::new(trial);
     let alive = hunt.alive();
-    if alive.iter().any(|process| hunt.is_waiting(process)) {
-        thread::sleep(MOMENT);
-        let alive = hunt.alive();
-        return hunt.ends(&alive);
-    }
     for process in &alive {
         hunt.report(process);
     }
@@ -138,10 +130,6 @@ pub(super) fn without_leader(trial: &Trial) -> Swept {
     if alive.is_empty() {
         alive = hunt.alive();
     }
-    if alive.iter().any(|process| hunt.is_waiting(process)) {
-        thread::sleep(MOMENT);
-        alive = hunt.alive();
-    }
     for process in &alive {
         hunt.report(process);
     }
@@ -150,9 +138,8 @@ pub(super) fn without_leader(trial: &Trial) -> Swept {
     if !others.is_empty() {
         kill::group_of(&group, Signal::STOP);
     }
-    let waiting = hunt.kill_but_waiting(others.into_iter());
+    kill_all(others);
     kill::group_of(&group, Signal::KILL);
-    wait_for(&waiting);
     hunt.run()
 }
 
@@ -180,18 +167,6 @@ pub(super) fn kill_all(mut processes: Vec<&Process>) {
         for one in many {
             kill::send(one, signal);
         }
-    }
-}
-
-/// Gives shims whose tools were killed time to tell how these ended.
-fn wait_for(waiting: &[&Process]) {
-    for process in waiting {
-        kill::send(process, Signal::CONT);
-    }
-    let patient_until = Instant::now() + PATIENCE;
-    let lives = |process: &&Process| processes::start_of(process.pid) == Some(process.start);
-    while waiting.iter().any(lives) && Instant::now() < patient_until {
-        thread::sleep(MOMENT);
     }
 }
 
@@ -240,32 +215,6 @@ impl<'a> Hunt<'a> {
         }
     }
 
-    /// Kills these and nobody else.
-    fn ends(mut self, alive: &[Process]) -> Swept {
-        for process in alive {
-            self.report(process);
-        }
-        wait_for(&self.kill_but_waiting(alive.iter()));
-        self.swept
-    }
-
-    /// Whether a process is a shim that waits for its tool, which leads a group of its own.
-    fn is_waiting(&self, process: &Process) -> bool {
-        let leads_its_group = process.group == process.pid && process.session != process.pid;
-        let shims = self.trial.shims.as_deref().filter(|_| leads_its_group);
-        shims.is_some_and(|folder| processes::runs_from(process.pid, folder).unwrap_or(false))
-    }
-
-    /// Kills all but shims that wait, and returns these.
-    fn kill_but_waiting<'p>(
-        &self,
-        processes: impl Iterator<Item = &'p Process>,
-    ) -> Vec<&'p Process> {
-        let (waiting, others) = processes.partition(|process| self.is_waiting(process));
-        kill_all(others);
-        waiting
-    }
-
     /// Kills pass by pass until nobody is left, or for [`HUNT`].
     fn run(mut self) -> Swept {
         let begun = Instant::now();
@@ -311,7 +260,7 @@ impl<'a> Hunt<'a> {
             };
             start >= self.trial.start
                 && !around.spares(orphan)
-                && (around.rivals().next().is_none() || self.trial.may_have_branded(orphan))
+                && (around.rivals().next().is_none() || self.trial.may_have_tagged(orphan))
         })
     }
 
@@ -332,7 +281,7 @@ impl<'a> Hunt<'a> {
         all.iter()
             .filter(|process| {
                 !process.gone
-                    && !self.trial.wardens.contains(&process.pid)
+                    && !self.trial.inits.contains(&process.pid)
                     && (member_pids.contains(&process.pid)
                         || self.known.contains(&(process.pid, process.start)))
             })
@@ -347,13 +296,9 @@ impl<'a> Hunt<'a> {
         if !self.known.insert((process.pid, process.start)) || is_the_child {
             return;
         }
-        let argv = processes::argv(process.pid);
-        if argv != NAMELESS || processes::start_of(process.pid) == Some(process.start) {
-            self.swept.leftovers.push(Leftover {
-                pid: process.pid,
-                ppid: process.parent,
-                argv,
-            });
+        let leftover = process.leftover();
+        if leftover.argv != NAMELESS || processes::start_of(process.pid) == Some(process.start) {
+            self.swept.leftovers.push(leftover);
         }
     }
 }

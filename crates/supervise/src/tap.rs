@@ -1,14 +1,14 @@
 //! One output stream of a child: read always, split in lines, kept raw but for what its listener holds back.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, IoSlice, Write};
+use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-use super::lifecycle::Course;
+use super::lifecycle::Lifecycle;
 use super::lines::LineSplitter;
 use super::spec::{Heard, Limits, Listener, OutputStream};
 
@@ -56,9 +56,7 @@ impl Tap {
         let Some(source) = &mut self.source else {
             return std::future::pending().await;
         };
-        let wanted = self.raw.to_next_piece(self.buffer.len());
-        let buffer = &mut self.buffer[..wanted];
-        let count = source.read(buffer).await.unwrap_or(0);
+        let count = source.read(&mut self.buffer).await.unwrap_or(0);
         if count == 0 {
             self.source = None;
         }
@@ -67,7 +65,7 @@ impl Tap {
 
     /// Passes on the first `count` bytes of the buffer: raw, then as lines.
     pub(super) fn pass_on(&mut self, count: usize, ear: &mut Ear<'_, '_>) {
-        let was_full = count == self.raw.to_next_piece(self.buffer.len());
+        let was_full = count == self.buffer.len();
         let chunk = &self.buffer[..count];
         self.bytes += count as u64;
         let raw = &mut self.raw;
@@ -116,7 +114,7 @@ impl Tap {
 /// Who hears the lines, and what follows from them.
 pub(super) struct Ear<'e, 'l> {
     pub(super) listener: &'e mut dyn Listener,
-    pub(super) course: &'e mut Course<'l>,
+    pub(super) lifecycle: &'e mut Lifecycle<'l>,
     pub(super) now: Duration,
 }
 
@@ -128,8 +126,8 @@ impl Ear<'_, '_> {
         };
         match heard {
             Heard::More => {}
-            Heard::Finished => self.course.finished(self.now),
-            Heard::OverBudget => self.course.over_budget(),
+            Heard::Finished => self.lifecycle.finished(self.now),
+            Heard::OverBudget => self.lifecycle.over_budget(),
         }
     }
 }
@@ -142,17 +140,12 @@ fn keep_tail(tail: &mut Vec<u8>, chunk: &[u8]) {
     tail.extend_from_slice(chunk);
 }
 
-/// Bytes go to the raw file in pieces that end at a multiple of this: whole pages, many at once, cost the system half of what
-/// the same bytes cost in pieces that end anywhere.
+/// So much of a raw file is gathered before it is written.
 const PIECE: usize = 128 << 10;
 
-/// A file that gets the bytes as they come, up to a cap.
+/// A file that gets the bytes as they come, up to a cap. What is gathered is written however the reading ends, a panic included.
 struct RawFile {
-    file: Option<File>,
-    /// What is to be written next: less than a piece.
-    pending: Vec<u8>,
-    /// How much of a piece was written already.
-    written: usize,
+    file: Option<BufWriter<File>>,
     room: u64,
     error: Option<String>,
 }
@@ -161,14 +154,12 @@ impl RawFile {
     fn create(path: Option<&Path>, room: u64) -> Self {
         let mut raw = Self {
             file: None,
-            pending: Vec::new(),
-            written: 0,
             room,
             error: None,
         };
         match path.map(|path| (path, private(path))) {
             None => {}
-            Some((_, Ok(file))) => raw.file = Some(file),
+            Some((_, Ok(file))) => raw.file = Some(BufWriter::with_capacity(PIECE, file)),
             Some((path, Err(error))) => {
                 raw.error = Some(format!("create {}: {error}", path.display()));
             }
@@ -176,62 +167,26 @@ impl RawFile {
         raw
     }
 
-    /// So many bytes, or less where a piece then ends: what is read to there is written without being gathered first.
-    fn to_next_piece(&self, most: usize) -> usize {
-        let begun = self.written + self.pending.len();
-        let less = most.checked_sub(begun % PIECE);
-        less.filter(|less| *less > 0).unwrap_or(most)
-    }
-
     fn keep(&mut self, chunk: &[u8]) {
-        if self.file.is_none() {
-            return;
-        }
         let room = usize::try_from(self.room).unwrap_or(usize::MAX);
         let chunk = &chunk[..room.min(chunk.len())];
         self.room -= chunk.len() as u64;
-        let end = self.written + self.pending.len() + chunk.len();
-        if end < PIECE {
-            self.pending.extend_from_slice(chunk);
-        } else {
-            let (now, later) = chunk.split_at(chunk.len() - end % PIECE);
-            self.write(now);
-            self.pending.extend_from_slice(later);
-        }
+        self.write(|file| file.write_all(chunk));
     }
 
-    /// Writes what is pending.
+    /// Writes what is gathered.
     fn put_down(&mut self) {
-        if !self.pending.is_empty() {
-            self.write(&[]);
-        }
+        self.write(BufWriter::flush);
     }
 
-    /// Writes what is pending, and these bytes behind it.
-    fn write(&mut self, bytes: &[u8]) {
-        self.written = (self.written + self.pending.len() + bytes.len()) % PIECE;
+    fn write(&mut self, act: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) {
         if let Some(file) = &mut self.file
-            && let Err(error) = write_both(file, &self.pending, bytes)
+            && let Err(error) = act(file)
         {
             self.error = Some(format!("keep the raw output: {error}"));
             self.file = None;
         }
-        self.pending.clear();
     }
-}
-
-impl Drop for RawFile {
-    /// However the reading ended, a panic included.
-    fn drop(&mut self) {
-        self.put_down();
-    }
-}
-
-/// Writes two pieces at once, as far as the system takes them so.
-fn write_both(file: &mut File, first: &[u8], second: &[u8]) -> io::Result<()> {
-    let count = file.write_vectored(&[IoSlice::new(first), IoSlice::new(second)])?;
-    file.write_all(&first[count.min(first.len())..])?;
-    file.write_all(&second[count.saturating_sub(first.len())..])
 }
 
 /// A new file that only its owner may read: agents print what they know.
@@ -263,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn raw_output_is_written_in_whole_pieces_and_all_of_it_when_it_settles_or_ends() {
+    fn raw_output_is_written_up_to_its_cap_and_all_of_it_when_it_settles_or_ends() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("raw");
         let written = || std::fs::read(&path).unwrap();
@@ -272,15 +227,11 @@ mod tests {
         let mut raw = RawFile::create(Some(&path), room as u64);
         for chunk in all[..300_000].chunks(chunk) {
             raw.keep(chunk);
-            assert!(written().len().is_multiple_of(PIECE) && all.starts_with(&written()));
+            assert!(all.starts_with(&written()));
         }
-        assert_eq!(raw.to_next_piece(LARGE) % PIECE, PIECE - 300_000 % PIECE);
         raw.put_down();
         assert_eq!(written(), all[..300_000]);
-        raw.keep(&all[300_000..500_000]);
-        assert_eq!(written().len(), 3 * PIECE);
-        raw.keep(&all[500_000..]);
-        assert_eq!(written().len(), 4 * PIECE);
+        raw.keep(&all[300_000..]);
         // Whatever ends the reading.
         drop(raw);
         assert_eq!(written(), all[..room]);

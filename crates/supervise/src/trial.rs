@@ -1,12 +1,11 @@
 //! Which of all processes belong to one child: its trial.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 
 use rustix::process::Signal;
 
 use super::kill;
-use super::process_tag::{self, Brand};
+use super::process_tag::{self, ProcessTag};
 use super::processes::{self, Process};
 use super::registry::{self, Leader};
 use super::waits::Waits;
@@ -25,13 +24,11 @@ pub(super) struct Trial {
     /// Its supervisor, if it has one: its orphans come to that.
     pub(super) supervisor: Option<u32>,
     /// The processes that keep its jail, or its supervisor; they are no part of what it left.
-    pub(super) wardens: Vec<u32>,
+    pub(super) inits: Vec<u32>,
     /// What all its descendants carry, where the system has such a thing.
-    pub(super) brand: Option<Brand>,
+    pub(super) tag: Option<ProcessTag>,
     /// `PROCTOR_TRIAL=...`, if it carries a marker.
     pub(super) marker: Option<String>,
-    /// The folder of its shims, without links in its path.
-    pub(super) shims: Option<PathBuf>,
     /// Processes (id and start) that were once seen to belong to it: they do for ever.
     pub(super) seen: BTreeSet<(u32, u64)>,
 }
@@ -45,7 +42,7 @@ pub(super) struct Surroundings {
     /// Whether orphans come to this process.
     pub(super) adopts: bool,
     /// Brands of daemons that were left on purpose.
-    pub(super) spared: Vec<Brand>,
+    pub(super) spared: Vec<ProcessTag>,
 }
 
 impl Surroundings {
@@ -64,7 +61,7 @@ impl Surroundings {
 
     /// Whether a process was left running on purpose, so that only its mark gives it to a trial.
     pub(super) fn spares(&self, pid: u32) -> bool {
-        let spares = |value| self.spared.iter().any(|brand| brand.contains(&value));
+        let spares = |value| self.spared.iter().any(|tag| tag.contains(&value));
         !self.spared.is_empty() && process_tag::of_process(pid).is_some_and(spares)
     }
 
@@ -91,7 +88,7 @@ impl Surroundings {
 impl Trial {
     /// The processes of `all` that belong to this trial, the first process and zombies included.
     ///
-    /// They are: members of its session or group, carriers of its brand or marker, orphans that only it can have left,
+    /// They are: members of its session or group, carriers of its tag or marker, orphans that only it can have left,
     /// and all descendants of these.
     pub(super) fn members<'a>(
         &self,
@@ -117,7 +114,7 @@ impl Trial {
         // Brands and marks stand in a file of each process, so they are read where nothing else tells.
         let marked: Vec<u32> = nearby()
             .filter(|process| !inside.contains(&process.pid))
-            .filter(|process| self.is_branded(process) || self.has_left_its_mark(process))
+            .filter(|process| self.is_tagged(process) || self.has_left_its_mark(process))
             .map(|process| process.pid)
             .collect();
         inside.extend(marked);
@@ -202,7 +199,7 @@ impl Trial {
         children.flatten().map(|children| children.len())
     }
 
-    /// An unbranded orphan belongs to the only trial that lived at its birth; of several none can be told.
+    /// An untagged orphan belongs to the only trial that lived at its birth; of several none can be told.
     fn owns_orphan(&self, process: &Process, around: &Surroundings) -> bool {
         let orphan = around.adopts
             && process.parent == around.own_pid
@@ -213,18 +210,16 @@ impl Trial {
         orphan && !rival_session && alone && !around.spares(process.pid)
     }
 
-    fn is_branded(&self, process: &Process) -> bool {
-        self.brand.as_ref().is_some_and(|brand| {
-            process_tag::of_process(process.pid).is_some_and(|value| brand.contains(&value))
+    fn is_tagged(&self, process: &Process) -> bool {
+        self.tag.as_ref().is_some_and(|tag| {
+            process_tag::of_process(process.pid).is_some_and(|value| tag.contains(&value))
         })
     }
 
-    /// Whether a process carries the brand of this trial, or none that can be read.
-    pub(super) fn may_have_branded(&self, pid: u32) -> bool {
-        let brand = self.brand.as_ref();
-        brand.is_none_or(|brand| {
-            process_tag::of_process(pid).is_none_or(|value| brand.contains(&value))
-        })
+    /// Whether a process carries the tag of this trial, or none that can be read.
+    pub(super) fn may_have_tagged(&self, pid: u32) -> bool {
+        let tag = self.tag.as_ref();
+        tag.is_none_or(|tag| process_tag::of_process(pid).is_none_or(|value| tag.contains(&value)))
     }
 
     /// Older processes too: a server that was spared when its starter ended is found by whoever stops it.

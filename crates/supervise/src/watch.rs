@@ -17,11 +17,12 @@ use super::disk::DiskUse;
 use super::ending::{ChildEnding, EndReason, Exit, Supervisor};
 use super::health::Health;
 use super::launch::Started;
-use super::lifecycle::{Act, Course};
+use super::lifecycle::{Act, Lifecycle};
 use super::spawn::{self, Unstarted};
 use super::spec::{ChildSpec, Listener, OutputStream, StdinPlan};
 use super::sweep::Swept;
 use super::tap::{Ear, Tap};
+use super::walls::Ask;
 use super::{registry, sweep};
 use leash::Leash;
 
@@ -47,8 +48,8 @@ pub async fn run(spec: &ChildSpec, listener: &mut dyn Listener, cancel: &Cancel)
             }
         }
         Ok(mut started) => {
-            let hatches = std::mem::replace(&mut started.hatches, Ok(Vec::new()));
-            if let Err(error) = hatches.and_then(|hatches| listener.reached(hatches)) {
+            let listeners = std::mem::replace(&mut started.listeners, Ok(Vec::new()));
+            if let Err(error) = listeners.and_then(|listeners| listener.reached(listeners)) {
                 drop(Watch::new(spec, started));
                 let message = format!("no way leads out of its network: {error}");
                 let message = spawn::in_words(spec, &message);
@@ -75,7 +76,7 @@ struct Watch<'a> {
     stdin: Option<ChildStdin>,
     leash: Leash,
     clock: AgentClock,
-    course: Course<'a>,
+    lifecycle: Lifecycle<'a>,
     stdout: Tap,
     stderr: Tap,
     activity: ActivityFiles,
@@ -102,7 +103,7 @@ impl<'a> Watch<'a> {
             streams,
             trial,
             at,
-            hatches: _,
+            listeners: _,
         } = started;
         let limits = &spec.limits;
         let mut ending = ChildEnding::unstarted(EndReason::Exited, None);
@@ -127,7 +128,7 @@ impl<'a> Watch<'a> {
                 released: false,
             },
             clock: AgentClock::started_at(at),
-            course: Course::new(limits),
+            lifecycle: Lifecycle::new(limits),
             activity: ActivityFiles::new(&spec.activity_files),
             work: Work::default(),
             health: Health::of(&limits.workplaces),
@@ -157,11 +158,11 @@ impl<'a> Watch<'a> {
             self.settle(now, listener);
             self.act(now, listener).await;
             let drained = self.exited && !self.stdout.is_open() && !self.stderr.is_open();
-            if drained || self.course.is_over() {
+            if drained || self.lifecycle.is_over() {
                 return;
             }
             let wake = [
-                self.course.next(),
+                self.lifecycle.next(),
                 self.unsettled.map(|since| since + SETTLE),
             ]
             .into_iter()
@@ -182,13 +183,13 @@ impl<'a> Watch<'a> {
     fn look(&mut self, cancel: &Cancel) -> Duration {
         let now = self.clock.look();
         self.wishes = cancel.level();
-        self.course.cancel(self.wishes);
+        self.lifecycle.cancel(self.wishes);
         self.look_for_work(now);
         if !self.exited {
             self.leash.child.wake_supervisor();
         }
         if !self.exited && self.health.is_lost(now) {
-            self.course.homeless();
+            self.lifecycle.homeless();
         }
         if !self.exited && self.samples.are_due(now) {
             self.samples.take(now, self.leash.trial.leader);
@@ -198,7 +199,7 @@ impl<'a> Watch<'a> {
             && let Some(disk) = &mut self.disk
             && disk.is_too_much(now, || self.leash.trial.alive())
         {
-            self.course.over_disk();
+            self.lifecycle.over_disk();
         }
         now
     }
@@ -206,19 +207,19 @@ impl<'a> Watch<'a> {
     /// Looks for what is not heard, once it has been quiet for a while.
     fn look_for_work(&mut self, now: Duration) {
         let trial = &self.leash.trial;
-        if !self.course.is_quiet(now) {
+        if !self.lifecycle.is_quiet(now) {
             return self.work.forget();
         }
-        if !self.course.looks_stalled(now) {
+        if !self.lifecycle.looks_stalled(now) {
             return self.work.look(now, trial);
         }
         if let Some(at) = self.activity.last(now) {
-            self.course.active(at);
+            self.lifecycle.active(at);
         }
-        if self.course.looks_stalled(now) {
+        if self.lifecycle.looks_stalled(now) {
             match self.work.went_on(now, trial) {
-                Went::Worked => self.course.works(now),
-                Went::Waited(waited) => self.course.waited(waited, now),
+                Went::Worked => self.lifecycle.works(now),
+                Went::Waited(waited) => self.lifecycle.waited(waited, now),
             }
         }
     }
@@ -233,20 +234,20 @@ impl<'a> Watch<'a> {
     }
 
     async fn act(&mut self, now: Duration, listener: &mut dyn Listener) {
-        let due = self.course.due(now);
+        let due = self.lifecycle.due(now);
         if due.is_some() {
             if matches!(due, Some(Act::Interrupt)) {
                 self.look_for_holds();
             }
-            listener.stopping(self.course.reason());
+            listener.stopping(self.lifecycle.reason());
         }
         match due {
             Some(Act::Interrupt) if self.leash.child.is_jailed() => {
-                self.leash.child.interrupt().await;
+                self.leash.child.ask(Ask::Interrupt).await;
             }
             Some(Act::Interrupt) => self.freeze_and_ask().await,
             Some(Act::Terminate) if self.leash.child.is_jailed() => {
-                self.leash.child.terminate().await;
+                self.leash.child.ask(Ask::Terminate).await;
             }
             Some(Act::Terminate) => {
                 self.leash.trial.signal_group(Signal::TERM);
@@ -254,7 +255,7 @@ impl<'a> Watch<'a> {
             Some(Act::Kill) if self.leash.child.is_jailed() => {
                 self.was_killed = true;
                 self.sweep(sweep::in_jail).await;
-                self.leash.child.end_keeper();
+                self.leash.child.end_monitor();
             }
             Some(Act::Kill) => self.sweep(sweep::with_leader).await,
             None => {}
@@ -283,17 +284,17 @@ impl<'a> Watch<'a> {
         let now = self.clock.look();
         self.ending.first_output_at.get_or_insert(now);
         self.unsettled.get_or_insert(now);
-        self.course.active(now);
+        self.lifecycle.active(now);
         let tap = match stream {
             OutputStream::Stdout => &mut self.stdout,
             OutputStream::Stderr => &mut self.stderr,
         };
-        let had_finished = self.course.has_finished();
+        let had_finished = self.lifecycle.has_finished();
         tap.pass_on(
             count,
             &mut Ear {
                 listener,
-                course: &mut self.course,
+                lifecycle: &mut self.lifecycle,
                 now,
             },
         );
@@ -304,7 +305,7 @@ impl<'a> Watch<'a> {
 
     /// Looks whether a child that said its last word is stopped by a signal: then somebody else may have said it.
     fn look_for_holds(&mut self) {
-        if self.course.has_finished() && !self.exited && !self.ending.was_held {
+        if self.lifecycle.has_finished() && !self.exited && !self.ending.was_held {
             self.ending.was_held = self.leash.trial.is_held();
         }
     }
@@ -316,9 +317,9 @@ impl<'a> Watch<'a> {
         self.ending.wall = now;
         if self.leash.child.supervisor() == Supervisor::Killed {
             // It lives on, and is not waited for.
-            self.course.give_up();
+            self.lifecycle.give_up();
         } else {
-            self.course.exited(now);
+            self.lifecycle.exited(now);
         }
     }
 }

@@ -136,7 +136,7 @@ impl Steps {
                 }
             }
             EventKind::UsageSeen(total) => self.usage(*total, later),
-            EventKind::CostSeen(usd) => self.cost_usd = Some(*usd),
+            EventKind::CostSeen { usd } => self.cost_usd = Some(*usd),
             EventKind::ProviderFault(fault) => {
                 let kind = fault.kind.as_str();
                 let told =
@@ -148,7 +148,7 @@ impl Steps {
                 let at_ms = millis(at);
                 self.finished = Some(json!({"ok": ok, "answer": answer, "at_ms": at_ms}));
             }
-            EventKind::Cut(what) => {
+            EventKind::Cut { what } => {
                 let told = json!({"cut": what.as_str()});
                 self.aside("the last output is not kept whole", told, at);
             }
@@ -234,7 +234,9 @@ impl Steps {
         let next = later.iter().find(|event| {
             !matches!(
                 event.kind,
-                EventKind::ProviderFault(_) | EventKind::Warning { .. } | EventKind::CostSeen(_)
+                EventKind::ProviderFault(_)
+                    | EventKind::Warning { .. }
+                    | EventKind::CostSeen { .. }
             )
         });
         let is_end = next.is_some_and(|event| matches!(event.kind, EventKind::Finished { .. }));

@@ -226,7 +226,9 @@ impl Reader {
             self.push(EventKind::Warning { text });
         } else if let Some(what) = extra.get("cut").and_then(Value::as_str) {
             let known = Cut::ALL.into_iter().find(|cut| cut.as_str() == what);
-            self.push(EventKind::Cut(known.unwrap_or(Cut::List)));
+            self.push(EventKind::Cut {
+                what: known.unwrap_or(Cut::List),
+            });
         } else if let Some(kind) = extra.get("provider_fault").and_then(Value::as_str) {
             let status = extra.get("status").and_then(Value::as_u64);
             self.push(EventKind::ProviderFault(ProviderFault {
@@ -370,7 +372,7 @@ impl Reader {
         let total = last.and_then(|last| last.total_cost_usd);
         let sum = self.usd.filter(|usd| *usd > 0.0);
         if let Some(usd) = total.or(sum).filter(|usd| is_amount(*usd)) {
-            self.push(EventKind::CostSeen(usd));
+            self.push(EventKind::CostSeen { usd });
         }
         if let Some(finished) = finished {
             let answer = finished.get("answer").and_then(Value::as_str);

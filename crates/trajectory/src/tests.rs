@@ -530,7 +530,7 @@ fn money_that_every_step_tells_is_added_up() {
         }
         let imported = read(&whole).expect("it holds");
         let told = imported.events.iter().filter_map(|event| match event.kind {
-            EventKind::CostSeen(usd) => Some(usd),
+            EventKind::CostSeen { usd } => Some(usd),
             _ => None,
         });
         told.collect::<Vec<f64>>()
@@ -570,7 +570,7 @@ fn money_that_every_step_tells_is_added_up() {
 fn what_is_unknown_in_the_row_is_in_no_final_metrics() {
     let seen = [
         EventKind::UsageSeen(Usage::default()),
-        EventKind::CostSeen(0.0),
+        EventKind::CostSeen { usd: 0.0 },
     ];
     let events = seen.map(|kind| AgentEvent {
         at: Duration::ZERO,

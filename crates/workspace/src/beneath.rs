@@ -9,10 +9,10 @@ use std::path::{Component, Path};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Timespec, Timestamps};
 use rustix::io::Errno;
-use sha2::{Digest, Sha256};
 
 use super::descent::FOLDER;
 use super::tree::FileKind;
+use super::tree_digest::copy_and_digest;
 use proctor_supervise::spawn_gate;
 
 /// What a file or link holds.
@@ -121,17 +121,7 @@ pub(super) fn copy(
 ) -> io::Result<[u8; 32]> {
     let (folder, name) = cleared(root, path)?;
     let _gate = (kind == FileKind::Executable).then(spawn_gate);
-    let mut to = new_file(&folder, &name, kind)?;
-    let mut hasher = Sha256::new();
-    let mut buffer = vec![0; 64 << 10];
-    loop {
-        let read = from.read(&mut buffer)?;
-        if read == 0 {
-            return Ok(hasher.finalize().into());
-        }
-        hasher.update(&buffer[..read]);
-        to.write_all(&buffer[..read])?;
-    }
+    copy_and_digest(from, &mut new_file(&folder, &name, kind)?)
 }
 
 /// Says when `path` below `root` was changed, where it is there.

@@ -9,8 +9,8 @@ use super::left::{Captured, ChangedPath, Content, IgnoredPath, Now};
 use super::manifest::Entry;
 use super::noted::Noted;
 use super::reading::Reader;
-use super::seen::Seen;
 use super::tree_digest::{Known, TreeDigest};
+use super::tree_state::TreeState;
 use super::{Workspace, WorkspaceError};
 use proctor_model::{Oversize, Reason};
 
@@ -30,7 +30,7 @@ impl Workspace {
         keep: &dyn Fn(&Path) -> bool,
     ) -> Result<Captured, WorkspaceError> {
         let base = Base::of(&self.shared);
-        let seen = Seen::look(self, &base, (keep, i128::MAX))?;
+        let seen = TreeState::look(self, &base, (keep, i128::MAX))?;
         let mut capture = Capture {
             base: &base,
             digests: base.digests()?,
@@ -53,7 +53,7 @@ struct Capture<'a> {
     digests: &'a BTreeMap<PathBuf, [u8; 32]>,
     before: Option<&'a Noted>,
     reader: Reader<'a>,
-    seen: &'a Seen,
+    seen: &'a TreeState,
     digest: TreeDigest,
     text: PatchText,
     changed: Vec<ChangedPath>,

@@ -1,97 +1,17 @@
 //! Why a workspace could not be made, in words that name the thing and say what to do.
 
 use std::io;
-use std::path::PathBuf;
-
-impl WorkspaceError {
-    /// Whether another `base_ref` is what helps.
-    #[must_use]
-    pub const fn is_about_base_ref(&self) -> bool {
-        matches!(self, Self::UnknownRef { .. } | Self::NotACommit { .. })
-    }
-}
+use std::path::Path;
 
 /// Why the workspace room could not do what was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkspaceError {
-    /// `repo_path` is not inside a git repository.
-    #[error(
-        "{path} is not inside a git repository; point project.repo_path at one, or use project.template for a plain folder"
-    )]
-    NotARepository {
-        /// The path as configured.
-        path: PathBuf,
-    },
-    /// The repository has no commit yet.
-    #[error("the repository {repository} has no commit yet; commit the project once")]
-    EmptyRepository {
-        /// Its folder.
-        repository: PathBuf,
-    },
-    /// `base_ref` names nothing.
-    #[error(
-        "{name:?} names no branch, tag or commit of {repository}{}; `git -C {repository} branch --all` lists its branches",
-        did_you_mean(near)
-    )]
-    UnknownRef {
-        /// As configured.
-        name: String,
-        /// The repository's folder.
-        repository: PathBuf,
-        /// Names that look like it.
-        near: Vec<String>,
-    },
-    /// `base_ref` names something that is not a commit.
-    #[error("{name:?} of {repository} names a {kind}, and a commit is needed")]
-    NotACommit {
-        /// As configured.
-        name: String,
-        /// The repository's folder.
-        repository: PathBuf,
-        /// What it names.
-        kind: String,
-    },
-    /// The folder of `repo_path` does not exist in the commit.
-    #[error(
-        "folder {} is not in {base_ref} ({}) of {repository}; commit it, or choose another base_ref or repo_path",
-        subdir.display(), short(commit)
-    )]
-    NoSubdir {
-        /// The folder, from the root of the repository.
-        subdir: PathBuf,
-        /// As configured.
-        base_ref: String,
-        /// What it resolved to.
-        commit: String,
-        /// The repository's folder.
-        repository: PathBuf,
-    },
-    /// The tree holds a name that cannot be a file here.
-    #[error("the project holds {path:?}, which cannot be a file of a workspace: {why}")]
-    BadName {
-        /// Path from the root.
-        path: PathBuf,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// `fetch_remote` failed.
-    #[error(
-        "cannot fetch into {repository}: {problem}; fetch by hand, or set suite.fetch_remote to false"
-    )]
-    Fetch {
-        /// The repository's folder.
-        repository: PathBuf,
-        /// What went wrong.
-        problem: String,
-    },
-    /// A reference patch does not apply.
-    #[error("patch {} does not apply: {problem}", patch.display())]
-    Patch {
-        /// The patch file.
-        patch: PathBuf,
-        /// What is wrong with it, naming the file inside.
-        problem: String,
-    },
+    /// `base_ref` names no commit: another one is what helps.
+    #[error("{0}")]
+    BaseRef(String),
+    /// The project is not one that can be worked on, or a patch does not fit it.
+    #[error("{0}")]
+    Refused(String),
     /// libgit2 said no.
     #[error("cannot {doing}: {problem}")]
     Git {
@@ -111,12 +31,34 @@ pub enum WorkspaceError {
 }
 
 impl WorkspaceError {
+    /// Whether another `base_ref` is what helps.
+    #[must_use]
+    pub const fn is_about_base_ref(&self) -> bool {
+        matches!(self, Self::BaseRef(_))
+    }
+
     /// Whether a full disk or a quota is the reason: no fault of the trial.
     #[must_use]
     pub fn is_disk_full(&self) -> bool {
         matches!(self, Self::Io { source, .. } if matches!(
             source.kind(),
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+        ))
+    }
+
+    /// That there is nothing to work on.
+    pub(super) fn no_commit(repository: &Path) -> Self {
+        let repository = repository.display();
+        Self::Refused(format!(
+            "the repository {repository} has no commit yet; commit the project once"
+        ))
+    }
+
+    /// That a name cannot be that of a file here.
+    pub(super) fn bad_name(path: &Path, why: &str) -> Self {
+        let name = path.to_string_lossy();
+        Self::Refused(format!(
+            "the project holds {name:?}, which cannot be a file of a workspace: {why}"
         ))
     }
 
@@ -161,15 +103,4 @@ fn plain_words(error: &git2::Error) -> String {
         _ => "",
     };
     format!("{said}{hint}")
-}
-
-fn did_you_mean(near: &[String]) -> String {
-    match near {
-        [] => String::new(),
-        names => format!("; did you mean {}?", names.join(", ")),
-    }
-}
-
-fn short(commit: &str) -> &str {
-    commit.get(..10).unwrap_or(commit)
 }

@@ -29,9 +29,11 @@ pub(super) fn default_remote(
             root.display()
         )]);
     }
-    let failed = |problem| WorkspaceError::Fetch {
-        repository: root.to_owned(),
-        problem,
+    let failed = |problem: String| {
+        let root = root.display();
+        WorkspaceError::Refused(format!(
+            "cannot fetch into {root}: {problem}; fetch by hand, or set suite.fetch_remote to false"
+        ))
     };
     let (ending, output) = git(root, &["fetch", "--quiet"])
         .ok_or_else(|| failed("no thread or runtime for git".to_owned()))?;

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::base::Base;
 use super::manifest::Entry;
-use super::seen::Seen;
+use super::tree_state::TreeState;
 use super::{Workspace, WorkspaceError};
 
 /// File systems keep time in steps; none is longer than this, in nanoseconds.
@@ -15,7 +15,7 @@ const STEP_NS: i128 = 20_000_000;
 /// What stands where in a workspace, before the agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Noted {
-    pub(super) seen: Seen,
+    pub(super) seen: TreeState,
     /// A change after this moment (nanoseconds since 1970) shows in a file's time; an earlier one only in its content.
     at: i128,
 }
@@ -55,7 +55,7 @@ impl Workspace {
     /// When the workspace is gone.
     pub fn noted(&self, keep: &dyn Fn(&Path) -> bool) -> Result<Noted, WorkspaceError> {
         let base = Base::of(&self.shared);
-        let seen = Seen::look(self, &base, (keep, self.made - STEP_NS))?;
+        let seen = TreeState::look(self, &base, (keep, self.made - STEP_NS))?;
         Ok(Noted {
             seen,
             at: now_ns() - STEP_NS,

@@ -27,12 +27,9 @@ const NO_CHANGE: &str = "it holds no change in the form of `git diff` or `diff -
 /// # Errors
 /// When it cannot be read as a patch; says why.
 pub fn patched_paths(patch: &Path) -> Result<BTreeSet<PathBuf>, String> {
-    let bytes = fs::read(patch).map_err(|error| error.to_string())?;
-    let bytes = patch_text::with_headers(&bytes);
-    let bytes = patch_text::with_empty_files(&bytes);
-    let diff = Diff::from_buffer(&bytes).map_err(|error| unreadable(&error))?;
-    let touched = touches(&diff)?.into_iter();
-    Ok(touched
+    let (_, touches) = read(patch)?;
+    Ok(touches
+        .into_iter()
         .flat_map(|touch| [touch.old, touch.new])
         .flatten()
         .collect())
@@ -59,15 +56,11 @@ impl Workspace {
     /// # Errors
     /// When the file is no patch, names files outside the workspace, or does not fit what is there.
     pub fn apply_patch(&self, patch: &Path) -> Result<(), WorkspaceError> {
-        let wrong = |problem: String| WorkspaceError::Patch {
-            patch: patch.to_owned(),
-            problem,
+        let wrong = |problem: String| {
+            let patch = patch.display();
+            WorkspaceError::Refused(format!("patch {patch} does not apply: {problem}"))
         };
-        let bytes = fs::read(patch).map_err(|error| wrong(error.to_string()))?;
-        let bytes = patch_text::with_headers(&bytes);
-        let bytes = patch_text::with_empty_files(&bytes);
-        let diff = Diff::from_buffer(&bytes).map_err(|error| wrong(unreadable(&error)))?;
-        let touches = touches(&diff).map_err(wrong)?;
+        let (diff, touches) = read(patch).map_err(wrong)?;
         let bases = self.bases(&touches).map_err(wrong)?;
         let mut first_problem = None;
         for base in bases {
@@ -168,15 +161,7 @@ impl BaseCommit<'_> {
     /// nothing where it cannot be read or does not fit. Its paths are understood from `subdir`, or from the root where that does not fit.
     #[must_use]
     pub fn after(&self, patch: &Path, subdir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-        let Ok(bytes) = fs::read(patch) else {
-            return BTreeMap::new();
-        };
-        let bytes = patch_text::with_headers(&bytes);
-        let bytes = patch_text::with_empty_files(&bytes);
-        let Ok(diff) = Diff::from_buffer(&bytes) else {
-            return BTreeMap::new();
-        };
-        let Ok(touches) = touches(&diff) else {
+        let Ok((diff, touches)) = read(patch) else {
             return BTreeMap::new();
         };
         let held = |path: &Path| self.held(path);
@@ -293,19 +278,23 @@ fn put(
     Ok(())
 }
 
-fn unreadable(error: &git2::Error) -> String {
-    match error.message() {
+/// A patch, and what it does to each file.
+fn read(patch: &Path) -> Result<(Diff<'static>, Vec<Touch>), String> {
+    let bytes = fs::read(patch).map_err(|error| error.to_string())?;
+    let bytes = patch_text::with_headers(&bytes);
+    let bytes = patch_text::with_empty_files(&bytes);
+    let diff = Diff::from_buffer(&bytes).map_err(|error| match error.message() {
         "no patch found" => NO_CHANGE.to_owned(),
         said => format!("it cannot be read: {said}"),
+    })?;
+    let touches: Vec<Touch> = diff
+        .deltas()
+        .map(|delta| touch(&delta))
+        .collect::<Result<_, _>>()?;
+    if touches.is_empty() {
+        return Err(NO_CHANGE.to_owned());
     }
-}
-
-fn touches(diff: &Diff<'_>) -> Result<Vec<Touch>, String> {
-    let touches: Result<Vec<Touch>, String> = diff.deltas().map(|delta| touch(&delta)).collect();
-    match touches {
-        Ok(touches) if touches.is_empty() => Err(NO_CHANGE.to_owned()),
-        other => other,
-    }
+    Ok((diff, touches))
 }
 
 fn touch(delta: &git2::DiffDelta<'_>) -> Result<Touch, String> {

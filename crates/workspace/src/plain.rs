@@ -24,9 +24,7 @@ pub(super) fn from_folder(folder: &Path, scratch: &Path) -> Result<Source, Works
             .map_err(WorkspaceError::io("remove the template's old repository"))?;
     }
     let repository = seal::init_bare(&home)?;
-    let tree = tree_of(&repository, &root, 0)?.ok_or_else(|| WorkspaceError::EmptyRepository {
-        repository: root.clone(),
-    })?;
+    let tree = tree_of(&repository, &root, 0)?.ok_or_else(|| WorkspaceError::no_commit(&root))?;
     let tree = repository
         .find_tree(tree)
         .map_err(WorkspaceError::git("read the template's tree"))?;
@@ -91,10 +89,8 @@ fn blob_of(repository: &Repository, path: &Path) -> Result<(Oid, FileKind), Work
         };
         (fs::read(path).map_err(reading())?, kind)
     } else {
-        return Err(WorkspaceError::BadName {
-            path: path.to_owned(),
-            why: "it is neither a file, a link nor a folder".to_owned(),
-        });
+        let why = "it is neither a file, a link nor a folder";
+        return Err(WorkspaceError::bad_name(path, why));
     };
     let id = repository
         .blob(&bytes)

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
-use rustix::fs::{Mode, OFlags, RenameFlags};
+use rustix::fs::{Mode, OFlags};
 
 use super::descent::FOLDER;
 use super::noted::now_ns;
@@ -35,16 +35,8 @@ pub struct Workspace {
     done: bool,
 }
 
-/// What is to be said of a discarded workspace.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Discarded {
-    /// What went wrong at once; what the slow removal meets is told by `Template::finish`.
-    pub problems: Vec<String>,
-}
-
 impl Template {
-    /// Makes a workspace in the new folder `parent/name`, from the tree that was made ahead where there is one. May be called
-    /// from many threads at once.
+    /// Makes a workspace in the new folder `parent/name`. May be called from many threads at once.
     ///
     /// # Errors
     /// When `parent/name` exists, or the disk says no; what was made so far is removed.
@@ -52,11 +44,8 @@ impl Template {
         let place = self.place(parent)?;
         let path = place.path.join(name);
         let name = plain_name(name, &path)?;
-        let is_made = self.take_spare(&place, &name);
-        if !is_made {
-            rustix::fs::mkdirat(&place.folder, &*name, Mode::RWXU)
-                .map_err(WorkspaceError::errno(format!("make {}", path.display())))?;
-        }
+        rustix::fs::mkdirat(&place.folder, &*name, Mode::RWXU)
+            .map_err(WorkspaceError::errno(format!("make {}", path.display())))?;
         let root = path.join(&self.shared.name);
         let mut workspace = Workspace {
             project_dir: if self.shared.subdir.as_os_str().is_empty() {
@@ -73,27 +62,10 @@ impl Template {
             made: 0,
             done: false,
         };
-        if !is_made {
-            workspace.fill()?;
-        }
+        workspace.fill()?;
         workspace.join(&path)?;
         workspace.made = now_ns();
         Ok(workspace)
-    }
-
-    /// Moves the spare tree to where it is wanted; false when there is none, or it does not go there.
-    fn take_spare(&self, place: &Place, name: &CString) -> bool {
-        let Some(folder) = self.shared.spare.take() else {
-            return false;
-        };
-        let (cwd, flags) = (rustix::fs::CWD, RenameFlags::NOREPLACE);
-        let moved = rustix::fs::renameat_with(cwd, &folder, &place.folder, &**name, flags);
-        if moved.is_err() {
-            // Another file system, or one without such a call.
-            self.shared.spare.give_up();
-            fs::remove_dir_all(&folder).ok();
-        }
-        moved.is_ok()
     }
 
     fn place(&self, parent: &Path) -> Result<Arc<Place>, WorkspaceError> {
@@ -117,10 +89,7 @@ impl Template {
 
 /// `name` as one plain folder name.
 fn plain_name(name: &str, path: &Path) -> Result<CString, WorkspaceError> {
-    let bad = |why: &str| WorkspaceError::BadName {
-        path: path.to_owned(),
-        why: why.to_owned(),
-    };
+    let bad = |why: &str| WorkspaceError::bad_name(path, why);
     if name.is_empty() || name.starts_with('.') || name.contains('/') {
         return Err(bad("a trial's folder needs a plain name"));
     }
@@ -188,16 +157,17 @@ impl Workspace {
         self.root.clone()
     }
 
-    /// Moves the workspace out of the way at once; it is removed in the background.
+    /// Moves the workspace out of the way at once; it is removed in the background. Gives what went wrong at once; what the
+    /// slow removal meets is reported by [`Template::finish`].
     #[must_use]
-    pub fn discard(mut self) -> Discarded {
+    pub fn discard(mut self) -> Vec<String> {
         self.let_go()
     }
 
     /// The same for the workspace and another folder of its trial, if there is one, which is removed as soon as may be.
     #[must_use]
-    pub fn discard_with(mut self, folder: &Path) -> Discarded {
-        let mut discarded = self.let_go();
+    pub fn discard_with(mut self, folder: &Path) -> Vec<String> {
+        let mut problems = self.let_go();
         let serial = self.shared.serial.fetch_add(1, Ordering::Relaxed);
         match self.place.put_aside_too(folder, serial) {
             Ok(Some(name)) => {
@@ -209,37 +179,33 @@ impl Workspace {
             Err(_) => {
                 if let Err(error) = fs::remove_dir_all(folder) {
                     let folder = folder.display();
-                    discarded
-                        .problems
-                        .push(format!("{folder} could not be removed: {error}"));
+                    problems.push(format!("{folder} could not be removed: {error}"));
                 }
             }
         }
-        discarded
+        problems
     }
 
-    fn let_go(&mut self) -> Discarded {
+    fn let_go(&mut self) -> Vec<String> {
         self.done = true;
-        let mut discarded = Discarded::default();
+        let mut problems = Vec::new();
         if let Some(entry) = &self.registration
             && let Err(error) = shared::unregister(entry)
         {
             let entry = entry.display();
-            discarded
-                .problems
-                .push(format!("{entry} could not be unregistered: {error}"));
+            problems.push(format!("{entry} could not be unregistered: {error}"));
         }
         let serial = self.shared.serial.fetch_add(1, Ordering::Relaxed);
         let trash = &self.shared.trash;
         match self.place.put_aside(&self.name, serial) {
             Ok(Some(name)) => trash.take(Arc::clone(&self.place.trash), name),
-            Ok(None) => discarded.problems.push(format!(
+            Ok(None) => problems.push(format!(
                 "{} was gone before it was discarded",
                 self.root.display()
             )),
             Err(_) => trash.take(Arc::clone(&self.place.folder), self.name.clone()),
         }
-        discarded
+        problems
     }
 }
 

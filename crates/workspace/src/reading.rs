@@ -6,10 +6,9 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use sha2::{Digest, Sha256};
-
 use super::beneath;
 use super::left::{Content, LeftFile};
+use super::tree_digest::{sha256, sha256_of};
 use proctor_model::Oversize;
 use proctor_model::ReasonKind;
 
@@ -138,26 +137,16 @@ fn lost((size, executable): (u64, bool), (odd, why): (ReasonKind, String)) -> Wa
 
 /// How many bytes a file has, their digest, and the bytes themselves if they are to be held.
 fn contents(file: &mut File, hold: bool) -> io::Result<(u64, [u8; 32], Option<Vec<u8>>)> {
-    let mut hasher = Sha256::new();
     let mut limited = file.take(MAX_KEPT);
     if hold {
         // One byte more than it should have, so that its end shows without a second look.
         let expected = limited.get_ref().metadata()?.len().min(MAX_HELD);
         let mut bytes = Vec::with_capacity(usize::try_from(expected).unwrap_or_default() + 1);
         limited.read_to_end(&mut bytes)?;
-        hasher.update(&bytes);
-        return Ok((bytes.len() as u64, hasher.finalize().into(), Some(bytes)));
+        return Ok((bytes.len() as u64, sha256(&bytes), Some(bytes)));
     }
-    let mut buffer = vec![0; 64 << 10];
-    let mut all = 0;
-    loop {
-        let read = limited.read(&mut buffer)?;
-        if read == 0 {
-            return Ok((all, hasher.finalize().into(), None));
-        }
-        hasher.update(&buffer[..read]);
-        all += read as u64;
-    }
+    let digest = sha256_of(&mut limited)?;
+    Ok((MAX_KEPT - limited.limit(), digest, None))
 }
 
 fn modified_ns(about: &std::fs::Metadata) -> i64 {

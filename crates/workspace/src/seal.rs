@@ -44,9 +44,8 @@ impl Seal {
         let repository = init_bare(home)?;
         let objects = source.commondir().join("objects");
         // For reading only, and only in memory: nothing of it is written down.
-        let text = objects.to_str().ok_or_else(|| WorkspaceError::BadName {
-            path: objects.clone(),
-            why: "the repository's own path must be UTF-8".to_owned(),
+        let text = objects.to_str().ok_or_else(|| {
+            WorkspaceError::bad_name(&objects, "the repository's own path must be UTF-8")
         })?;
         let odb = repository.odb().map_err(error())?;
         odb.add_disk_alternate(text).map_err(error())?;

@@ -95,9 +95,10 @@ fn find(path: &Path) -> Result<Place, WorkspaceError> {
     let no_ceiling: [&OsStr; 0] = [];
     let opened = Repository::open_ext(&real, RepositoryOpenFlags::CROSS_FS, no_ceiling);
     let repository = opened.map_err(|error| match error.code() {
-        git2::ErrorCode::NotFound => WorkspaceError::NotARepository {
-            path: path.to_owned(),
-        },
+        git2::ErrorCode::NotFound => WorkspaceError::Refused(format!(
+            "{} is not inside a git repository; point project.repo_path at one, or use project.template for a plain folder",
+            path.display()
+        )),
         _ => WorkspaceError::git(format!("open the repository at {}", path.display()))(error),
     })?;
     let root = repository.workdir().unwrap_or_else(|| repository.path());
@@ -180,32 +181,30 @@ fn commit_of<'a>(place: &'a Place, base_ref: &str) -> Result<git2::Commit<'a>, W
     let repository = &place.repository;
     let object = match repository.revparse_single(base_ref) {
         Ok(object) => object,
-        Err(_) if repository.is_empty().unwrap_or(false) => {
-            return Err(WorkspaceError::EmptyRepository {
-                repository: place.root.clone(),
-            });
-        }
-        Err(error) if error.code() == git2::ErrorCode::UnbornBranch => {
-            return Err(WorkspaceError::EmptyRepository {
-                repository: place.root.clone(),
-            });
+        Err(error)
+            if error.code() == git2::ErrorCode::UnbornBranch
+                || repository.is_empty().unwrap_or(false) =>
+        {
+            return Err(WorkspaceError::no_commit(&place.root));
         }
         Err(_) => {
-            return Err(WorkspaceError::UnknownRef {
-                name: base_ref.to_owned(),
-                repository: place.root.clone(),
-                near: near(repository, base_ref),
-            });
+            let near = match near(repository, base_ref).join(", ") {
+                names if names.is_empty() => names,
+                names => format!("; did you mean {names}?"),
+            };
+            return Err(WorkspaceError::BaseRef(format!(
+                "{base_ref:?} names no branch, tag or commit of {root}{near}; `git -C {root} branch --all` lists its branches",
+                root = place.root.display()
+            )));
         }
     };
     let kind = innermost(&object);
-    object
-        .peel_to_commit()
-        .map_err(|_| WorkspaceError::NotACommit {
-            name: base_ref.to_owned(),
-            repository: place.root.clone(),
-            kind,
-        })
+    object.peel_to_commit().map_err(|_| {
+        let root = place.root.display();
+        WorkspaceError::BaseRef(format!(
+            "{base_ref:?} of {root} names a {kind}, and a commit is needed"
+        ))
+    })
 }
 
 fn innermost(object: &Object<'_>) -> String {
@@ -249,12 +248,12 @@ fn check_subdir(
     if entry.and_then(|entry| entry.kind()) == Some(ObjectType::Tree) {
         return Ok(());
     }
-    Err(WorkspaceError::NoSubdir {
-        subdir: place.subdir.clone(),
-        base_ref: base_ref.to_owned(),
-        commit: commit.to_owned(),
-        repository: place.root.clone(),
-    })
+    Err(WorkspaceError::Refused(format!(
+        "folder {} is not in {base_ref} ({}) of {}; commit it, or choose another base_ref or repo_path",
+        place.subdir.display(),
+        commit.get(..10).unwrap_or(commit),
+        place.root.display()
+    )))
 }
 
 fn is_dirty(repository: &Repository) -> bool {

@@ -7,10 +7,10 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
-use sha2::{Digest, Sha256};
 
 use super::descent::{Descent, Named, as_path};
 use super::manifest::{Care, Entry, MAX_DEPTH, MAX_ENTRIES, MAX_READ_BYTES, Manifest, shown};
+use super::tree_digest::sha256_of;
 
 /// Larger files are noted by size and time alone.
 const MAX_NOTED: u64 = 64 << 20;
@@ -38,7 +38,6 @@ pub(super) fn survey_young(
         manifest: Manifest::default(),
         care,
         young,
-        buffer: Vec::new(),
     };
     survey.walk()?;
     Ok(survey.manifest)
@@ -49,7 +48,6 @@ struct Survey<'a> {
     manifest: Manifest,
     care: &'a dyn Fn(&Path, bool) -> Care,
     young: i128,
-    buffer: Vec<u8>,
 }
 
 impl Survey<'_> {
@@ -186,7 +184,8 @@ impl Survey<'_> {
             return Ok(Entry::Other { what: "unknown" });
         }
         let sha256 = if care == Care::Read && size(&about) <= MAX_READ_BYTES {
-            Some(digest(&mut File::from(opened), &mut self.buffer)?)
+            // A file that grows while it is read cannot hold us.
+            Some(sha256_of(&mut File::from(opened).take(MAX_READ_BYTES + 1))?)
         } else {
             None
         };
@@ -233,24 +232,6 @@ fn regular_file(about: &Stat, sha256: Option<[u8; 32]>) -> Entry {
 /// When the file system last touched a file, in nanoseconds since 1970.
 pub(super) fn changed_at(stat: &Stat) -> i128 {
     i128::from(stat.st_ctime) * 1_000_000_000 + i128::from(stat.st_ctime_nsec)
-}
-
-/// SHA-256 of at most `MAX_READ_BYTES` bytes: a file that grows while it is read cannot hold us.
-fn digest(file: &mut File, buffer: &mut Vec<u8>) -> io::Result<[u8; 32]> {
-    buffer.resize(64 << 10, 0);
-    let mut hasher = Sha256::new();
-    let mut left = MAX_READ_BYTES + 1;
-    while left > 0 {
-        let read = match file.read(buffer) {
-            Ok(0) => break,
-            Ok(read) => read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
-        };
-        hasher.update(&buffer[..read]);
-        left = left.saturating_sub(read as u64);
-    }
-    Ok(hasher.finalize().into())
 }
 
 const fn special(kind: FileType) -> &'static str {

@@ -14,7 +14,6 @@ use git2::{Oid, Repository};
 use super::base::BaseCommit;
 use super::place::Place;
 use super::seal::{self, Layout, Seal, Tracked};
-use super::spare::Spare;
 use super::spread::Plan;
 use super::store::{Shape, Store, Writer};
 use super::trash::{Trash, TrashReport};
@@ -40,9 +39,8 @@ pub(super) struct Shared {
     /// The user's repository, for `shared` workspaces.
     pub(super) common_dir: PathBuf,
     pub(super) home: PathBuf,
-    pub(super) store: Arc<Store>,
-    pub(super) plan: Arc<Plan>,
-    pub(super) spare: Spare,
+    pub(super) store: Store,
+    pub(super) plan: Plan,
     pub(super) places: Mutex<BTreeMap<PathBuf, Arc<Place>>>,
     pub(super) trash: Trash,
     pub(super) serial: AtomicU64,
@@ -93,10 +91,9 @@ impl Template {
                 name: build.name,
                 commit: own.map_or_else(|| source.commit.clone(), |commit| commit.to_string()),
                 common_dir: repository.commondir().to_owned(),
-                plan: Arc::new(Plan::new(&store, build.changed_at)),
+                plan: Plan::new(&store, build.changed_at),
                 home,
-                store: Arc::new(store),
-                spare: Spare::default(),
+                store,
                 places: Mutex::default(),
                 trash: Trash::default(),
                 serial: AtomicU64::new(0),
@@ -124,7 +121,6 @@ impl Template {
     /// Little workspaces wait for this in a trash folder beside the trials.
     #[must_use]
     pub fn finish(self, patience: Duration) -> TrashReport {
-        self.shared.spare.close(patience);
         let report = self.shared.trash.finish(patience);
         self.shared.clean_up();
         report
@@ -276,7 +272,6 @@ impl Shared {
 impl Drop for Shared {
     fn drop(&mut self) {
         // After `Template::finish` there is nothing to wait for.
-        self.spare.close(Duration::from_secs(5));
         self.trash.finish(Duration::from_secs(5));
         self.clean_up();
     }

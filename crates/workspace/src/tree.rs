@@ -108,8 +108,6 @@ fn check_name(name: &[u8], full: &[u8]) -> Result<(), WorkspaceError> {
     } else {
         return Ok(());
     };
-    Err(WorkspaceError::BadName {
-        path: PathBuf::from(OsString::from_vec(full.to_vec())),
-        why: why.to_owned(),
-    })
+    let path = PathBuf::from(OsString::from_vec(full.to_vec()));
+    Err(WorkspaceError::bad_name(&path, why))
 }

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -70,14 +70,21 @@ pub fn sha256(bytes: &[u8]) -> [u8; 32] {
 /// # Errors
 /// When reading fails.
 pub fn sha256_of(from: &mut impl Read) -> io::Result<[u8; 32]> {
+    copy_and_digest(from, &mut io::sink())
+}
+
+/// The same of what is copied.
+pub(super) fn copy_and_digest(from: &mut impl Read, to: &mut impl Write) -> io::Result<[u8; 32]> {
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; 64 << 10];
     loop {
-        let read = from.read(&mut buffer)?;
-        if read == 0 {
-            return Ok(hasher.finalize().into());
-        }
+        let read = match from.read(&mut buffer) {
+            Ok(0) => return Ok(hasher.finalize().into()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            read => read?,
+        };
         hasher.update(&buffer[..read]);
+        to.write_all(&buffer[..read])?;
     }
 }
 

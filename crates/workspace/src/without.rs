@@ -42,9 +42,7 @@ impl Source {
         }
         let borrowing = borrowing(&repository, scratch)?;
         let rest = rest(&borrowing, &tree, &self.left_out).map_err(error())?;
-        let rest = rest.ok_or_else(|| WorkspaceError::EmptyRepository {
-            repository: self.repo_root.clone(),
-        })?;
+        let rest = rest.ok_or_else(|| WorkspaceError::no_commit(&self.repo_root))?;
         self.tree = rest.to_string();
         borrowing.path().clone_into(&mut self.git_dir);
         let out = &self.left_out;

@@ -41,7 +41,7 @@ pub(in crate::cli) fn run(args: &RebuildArgs) -> Outcome {
     if args.json {
         out.json(&document(args, &rebuilt, &run_dir))?;
     } else {
-        out.text(page(args, &rebuilt, (&run_dir, out.look())))?;
+        out.text(page(args, &rebuilt, &run_dir, out.look()))?;
     }
     if let Some(to) = args.share.as_ref().filter(|_| !args.json) {
         out.line(format!(
@@ -91,7 +91,8 @@ const fn word(kind: ChangeKind, in_place: bool) -> &'static str {
 fn page(
     args: &RebuildArgs,
     rebuilt: &Rebuilt,
-    (run_dir, look): (&RunDir, proctor_report::Look),
+    run_dir: &RunDir,
+    look: proctor_report::Look,
 ) -> String {
     let rows: Vec<Vec<String>> = rebuilt
         .changes
@@ -120,7 +121,7 @@ fn page(
     };
     let closing = format!("{} rows{rest}\n", rebuilt.rows);
     let lines: Vec<String> = told.chain(untold).chain([closing]).collect();
-    let scenarios = table::scenarios(&rebuilt.overview, look);
+    let scenarios = table::scenarios(&rebuilt.summary, &rebuilt.warnings, look);
     let layers = table::layers(&rebuilt.summary);
     format!(
         "{scenarios}{layers}\n{}{}",
@@ -140,10 +141,9 @@ fn document(args: &RebuildArgs, rebuilt: &Rebuilt, run_dir: &RunDir) -> serde_js
         .iter()
         .map(|problem| json!({"line": problem.line, "message": problem.message}))
         .collect();
-    let overview = rebuilt.overview.to_json();
     json!({
         "schema": 1, "run": run_dir.root(), "written": args.in_place, "rows": rebuilt.rows, "files": files,
-        "cells": rebuilt.summary.to_json(), "scenarios": overview["scenarios"], "warnings": overview["warnings"],
+        "cells": rebuilt.summary.to_json(), "scenarios": rebuilt.summary.scenarios_to_json(), "warnings": rebuilt.warnings,
         "problems": problems, "further_problems": rebuilt.further_problems,
     })
 }

@@ -149,7 +149,8 @@ fn page(
         String::new()
     } else {
         let cells = table::cells(&rebuilt.summary, look);
-        format!("{cells}\n{}\n", table::scenarios(&rebuilt.overview, look))
+        let scenarios = table::scenarios(&rebuilt.summary, &rebuilt.warnings, look);
+        format!("{cells}\n{scenarios}\n")
     };
     let recorded = if told.recorded { RECORDED } else { "" };
     let run = told.end.run_dir.display();
@@ -168,7 +169,6 @@ fn page(
 /// The shape that programs read; keys are only ever added.
 fn document(told: &Told<'_>, rebuilt: &Rebuilt, totals: Totals) -> serde_json::Value {
     let end = told.end;
-    let overview = rebuilt.overview.to_json();
     json!({
         "schema": 1,
         "run": end.run_dir,
@@ -188,8 +188,8 @@ fn document(told: &Told<'_>, rebuilt: &Rebuilt, totals: Totals) -> serde_json::V
         "money": rebuilt.spending.to_json(),
         "left": end.left,
         "cells": rebuilt.summary.to_json(),
-        "scenarios": overview["scenarios"],
-        "warnings": overview["warnings"],
+        "scenarios": rebuilt.summary.scenarios_to_json(),
+        "warnings": rebuilt.warnings,
         "problems": end.problems,
     })
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use proctor_record::{Journal, JournalOptions, Row, RunDir, rows};
+use proctor_record::{Journal, Row, RunDir, rows};
 
 /// A folder for this process, in memory where there is such a place.
 fn scratch() -> tempfile::TempDir {
@@ -53,11 +53,7 @@ pub(crate) fn law(bytes: &[u8]) {
     fs::write(&path, &bytes[..whole]).expect("write a journal");
     let before = good_rows(&path);
     fs::write(&path, bytes).expect("write a journal");
-    let options = JournalOptions {
-        sync: false,
-        ..JournalOptions::default()
-    };
-    let Ok((mut journal, torn)) = Journal::open_with(&run, options) else {
+    let Ok((mut journal, torn)) = Journal::open(&run) else {
         return;
     };
     let sealed = fs::read(&path).expect("read a journal");

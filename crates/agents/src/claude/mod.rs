@@ -315,7 +315,7 @@ impl ClaudeStream {
             sink.push(EventKind::UsageSeen(usage));
         }
         if let Some(usd) = told.cost_usd {
-            sink.push(EventKind::CostSeen(usd));
+            sink.push(EventKind::CostSeen { usd });
         }
         self.told = Some(told);
         if !ok {

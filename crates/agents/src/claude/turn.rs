@@ -178,7 +178,7 @@ fn each_block<'a>(
         }
     }
     if may_be_more {
-        sink.push(EventKind::Cut(cut));
+        sink.push(EventKind::Cut { what: cut });
     }
 }
 

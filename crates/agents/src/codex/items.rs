@@ -91,7 +91,9 @@ impl Items {
             let files = item.changes.as_ref().map_or(0, |files| files.0.len());
             sink.push(EventKind::ToolStarted(begin(&id, &mut item)));
             if files >= LIST_CAP {
-                sink.push(EventKind::Cut(Cut::Arguments));
+                sink.push(EventKind::Cut {
+                    what: Cut::Arguments,
+                });
             }
         }
         if is_over {

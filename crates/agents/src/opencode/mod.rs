@@ -283,7 +283,7 @@ impl OpencodeStream {
         }
         // A cost of nothing is what it tells of a model whose price it does not know.
         if self.unpriced == 0 && self.cost_usd > 0.0 && self.cost_usd.is_finite() {
-            sink.push(EventKind::CostSeen(self.cost_usd));
+            sink.push(EventKind::CostSeen { usd: self.cost_usd });
         }
         match step.tokens.as_ref().and_then(StepTokens::unified) {
             Some(usage) => {

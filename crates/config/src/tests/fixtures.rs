@@ -120,7 +120,7 @@ fn every_key_is_read() {
     assert_eq!(settings.stop_grace, Duration::ZERO);
     assert_eq!((settings.random_seed, settings.jobs), (u64::MAX, 3));
     assert_eq!(settings.limits.min_free_disk, 100 << 20);
-    assert_eq!(settings.limits.ballast, 8 << 20);
+    assert_eq!(settings.limits.disk_reserve, 8 << 20);
     assert_eq!(settings.limits.line, 3 << 10);
     assert_eq!(settings.limits.artifacts, u64::MAX);
     assert_eq!(settings.limits.artifact_files, 7);

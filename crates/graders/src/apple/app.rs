@@ -5,21 +5,21 @@ use std::path::{Path, PathBuf};
 
 use super::build::Built;
 use super::test_pass::{is_bundle, of_machine};
-use super::{Work, trouble};
+use super::{Failed, Work, trouble};
 use crate::opinion::{Opinion, PASS, error, fail, kept_by_simulator};
-use proctor_apple::{Fault, TestCall, Trouble, of_build};
+use proctor_apple::{Fault, Trouble, of_build};
 use proctor_config::IosTestOptions;
 use proctor_model::Grade;
 use proctor_record::AppLeft;
 
 /// Whether the app is installed.
 pub(super) async fn is_installed(work: &Work<'_>, from_tree: bool) -> Opinion {
-    match seen(work, from_tree) {
-        Seen::Judged(opinion) => opinion,
-        Seen::Absent => fail("app_not_installed"),
-        Seen::Left { .. } => PASS,
-        Seen::ToBuild { udid, bundle } => {
-            if let Err(opinion) = put(work, (udid, bundle)).await {
+    match app_state(work, from_tree) {
+        AppState::Judged(opinion) => opinion,
+        AppState::Absent => fail("app_not_installed"),
+        AppState::Left { .. } => PASS,
+        AppState::ToBuild { udid, bundle } => {
+            if let Err(opinion) = put(work, udid, bundle).await {
                 return opinion;
             }
             let simctl = work.desk.simctl(work.ctx);
@@ -32,15 +32,15 @@ pub(super) async fn is_installed(work: &Work<'_>, from_tree: bool) -> Opinion {
 /// Whether the app can be launched, and is still there a moment later.
 pub(super) async fn launches(work: &Work<'_>, from_tree: bool) -> Opinion {
     const NOT: &str = "app_launch_failed";
-    match seen(work, from_tree) {
-        Seen::Judged(opinion) => opinion,
-        Seen::Absent => fail(NOT),
-        Seen::Left { launches } => launches.map_or_else(
+    match app_state(work, from_tree) {
+        AppState::Judged(opinion) => opinion,
+        AppState::Absent => fail(NOT),
+        AppState::Left { launches } => launches.map_or_else(
             || kept_by_simulator("nobody looked whether the app could be launched"),
             |launches| judged(Ok(launches), NOT),
         ),
-        Seen::ToBuild { udid, bundle } => {
-            if let Err(opinion) = put(work, (udid, bundle)).await {
+        AppState::ToBuild { udid, bundle } => {
+            if let Err(opinion) = put(work, udid, bundle).await {
                 return opinion;
             }
             judged(work.desk.simctl(work.ctx).launch(udid, bundle).await, NOT)
@@ -57,7 +57,7 @@ fn judged(told: Result<bool, Trouble>, if_not: &'static str) -> Opinion {
 }
 
 /// What is known of the app before anything is built.
-enum Seen<'a> {
+enum AppState<'a> {
     /// Enough.
     Judged(Opinion),
     /// The agent had not installed it.
@@ -70,39 +70,39 @@ enum Seen<'a> {
 
 /// Where no agent was there (a reference patch, a regrading), the app is built from the tree that is graded; so it is `from_tree`,
 /// where it must have been there before.
-fn seen<'a>(work: &'a Work<'_>, from_tree: bool) -> Seen<'a> {
+fn app_state<'a>(work: &'a Work<'_>, from_tree: bool) -> AppState<'a> {
     let Some(bundle) = work.desk.params.bundle_id.as_deref() else {
-        return Seen::Judged(error("needs:project.build_params.bundle_id"));
+        return AppState::Judged(error("needs:project.build_params.bundle_id"));
     };
     let Some(udid) = work.udid else {
-        return Seen::Judged(error("needs:project.simulator_name"));
+        return AppState::Judged(error("needs:project.simulator_name"));
     };
     match &work.desk.left {
-        Some(AppLeft::Unknown(why)) => Seen::Judged(kept_by_simulator(why)),
-        Some(AppLeft::Absent) if from_tree => Seen::Judged(fail("app_not_installed")),
-        Some(AppLeft::Absent | AppLeft::Deleted) => Seen::Absent,
-        Some(AppLeft::Installed { launches }) if !from_tree => Seen::Left {
+        Some(AppLeft::Unknown(why)) => AppState::Judged(kept_by_simulator(why)),
+        Some(AppLeft::Absent) if from_tree => AppState::Judged(fail("app_not_installed")),
+        Some(AppLeft::Absent | AppLeft::Deleted) => AppState::Absent,
+        Some(AppLeft::Installed { launches }) if !from_tree => AppState::Left {
             launches: *launches,
         },
-        Some(AppLeft::Installed { .. }) | None => Seen::ToBuild { udid, bundle },
+        Some(AppLeft::Installed { .. }) | None => AppState::ToBuild { udid, bundle },
     }
 }
 
 /// Puts what the graded tree builds in the place of whatever is there.
-async fn put(work: &Work<'_>, (udid, bundle): (&str, &str)) -> Result<(), Opinion> {
+async fn put(work: &Work<'_>, udid: &str, bundle: &str) -> Result<(), Opinion> {
     let simctl = work.desk.simctl(work.ctx);
     simctl.boot(udid).await.map_err(|why| trouble(&why))?;
     let removed = simctl.remove_app(udid, bundle).await;
     removed.map_err(|why| trouble(&why))?;
     let app = build(work).await?;
-    if installed(work, (udid, bundle), &app).await? {
+    if installed(work, udid, bundle, &app).await? {
         return Ok(());
     }
     // It said that it had installed the app.
     work.recover(Fault::Unclear)
         .await
         .map_err(|why| trouble(&why))?;
-    if installed(work, (udid, bundle), &app).await? {
+    if installed(work, udid, bundle, &app).await? {
         return Ok(());
     }
     Err(kept_by_simulator(
@@ -112,11 +112,7 @@ async fn put(work: &Work<'_>, (udid, bundle): (&str, &str)) -> Result<(), Opinio
 
 /// Installs an app; whether the device has one of that folder's name then. That may be another than the one that is asked for: a tree
 /// can give it another bundle.
-async fn installed(
-    work: &Work<'_>,
-    (udid, bundle): (&str, &str),
-    app: &Path,
-) -> Result<bool, Opinion> {
+async fn installed(work: &Work<'_>, udid: &str, bundle: &str, app: &Path) -> Result<bool, Opinion> {
     let simctl = work.desk.simctl(work.ctx);
     simctl.install(udid, app).await.map_err(|why| match why {
         why if why.fault() == Some(Fault::Work) => fail("app_not_installed"),
@@ -134,48 +130,21 @@ async fn installed(
 /// Builds the app; its folder. Where the machine keeps it from that, it gets a second go after a recovery.
 async fn build(work: &Work<'_>) -> Result<PathBuf, Opinion> {
     match build_once(work, 1).await {
-        Err(Failed::Judged(opinion)) => Err(opinion),
-        Err(Failed::Hindered(opinion, fault)) => match work.recover(fault).await {
-            Err(why) => Err(trouble(&why)),
-            Ok(false) => Err(opinion),
-            Ok(true) => build_once(work, 2).await.map_err(|failed| match failed {
-                Failed::Judged(opinion) | Failed::Hindered(opinion, _) => opinion,
-            }),
-        },
+        Err(failed) => {
+            work.cure(failed).await?;
+            build_once(work, 2).await.map_err(Failed::opinion)
+        }
         Ok(app) => Ok(app),
     }
-}
-
-/// Why a go failed.
-enum Failed {
-    /// For good.
-    Judged(Opinion),
-    /// This kept it from its end, and may be cured.
-    Hindered(Opinion, Fault),
 }
 
 /// One go.
 async fn build_once(work: &Work<'_>, number: u32) -> Result<PathBuf, Failed> {
     let judged = |opinion| Err(Failed::Judged(opinion));
-    let hindered = |opinion, fault| Err(Failed::Hindered(opinion, fault));
-    let packages = match work.packages() {
-        Ok(packages) => packages,
-        Err(why) => return judged(error(format!("spm_cache:{why}"))),
-    };
+    let hindered = |opinion| Err(Failed::Hindered(opinion, Fault::Unclear));
     let derived = work.derived();
     let bundle = work.out.join(format!("build-{number}.xcresult"));
-    let call = TestCall {
-        options: &IosTestOptions::default(),
-        params: work.desk.params,
-        udid: work.udid,
-        derived: &derived,
-        bundle: &bundle,
-        packages: packages.as_deref(),
-    };
-    let words = match call.words() {
-        Ok(words) => words,
-        Err(key) => return judged(error(format!("needs:project.build_params.{key}"))),
-    };
+    let words = work.words(&IosTestOptions::default(), &bundle)?;
     let action = std::iter::once(OsString::from("build"));
     let words = action.chain(words.into_iter().skip(1)).collect();
     match work.xcodebuild(words, work.ctx.default_timeout).await {
@@ -192,17 +161,13 @@ async fn build_once(work: &Work<'_>, number: u32) -> Result<PathBuf, Failed> {
         Built::NotStarted(why) => judged(error(format!("build_not_started:{why}"))),
         // Code can keep a build from its end, and so can Xcode: it is never a failure.
         Built::TooLong(_) if work.is_simulator_well().await => {
-            let opinion = Opinion::new(Grade::Timeout, "build_timeout");
-            hindered(opinion, Fault::Unclear)
+            hindered(Opinion::new(Grade::Timeout, "build_timeout"))
         }
-        Built::TooLong(_) => {
-            let opinion = kept_by_simulator("xcodebuild build does not answer");
-            hindered(opinion, Fault::Unclear)
-        }
-        Built::Died => hindered(kept_by_simulator("xcodebuild build died"), Fault::Unclear),
+        Built::TooLong(_) => hindered(kept_by_simulator("xcodebuild build does not answer")),
+        Built::Died => hindered(kept_by_simulator("xcodebuild build died")),
         Built::Code(code, said) => match of_build(code, &said, work.udid) {
             Fault::Work => judged(fail("app_not_installed")),
-            fault => hindered(of_machine(code, &said), fault),
+            fault => Err(Failed::Hindered(of_machine(code, &said), fault)),
         },
     }
 }

@@ -8,6 +8,9 @@ use std::time::Duration;
 
 use super::Work;
 use crate::command::log_text;
+use crate::opinion::{Opinion, error};
+use proctor_apple::TestCall;
+use proctor_config::IosTestOptions;
 use proctor_record::write_file;
 use proctor_supervise::{
     CapturedOutput, ChildEnding, ChildSpec, DiskLimit, EndReason, Exit, Limits, StdinPlan, capture,
@@ -39,8 +42,28 @@ impl Work<'_> {
         self.out.join("derived")
     }
 
+    /// The words after `xcodebuild` for tests with these options.
+    pub(super) fn words(
+        &self,
+        options: &IosTestOptions,
+        bundle: &Path,
+    ) -> Result<Vec<OsString>, Opinion> {
+        let packages = self.packages();
+        let packages = packages.map_err(|why| error(format!("spm_cache:{why}")))?;
+        let call = TestCall {
+            options,
+            params: self.desk.params,
+            udid: self.udid,
+            derived: &self.derived(),
+            bundle,
+            packages: packages.as_deref(),
+        };
+        let lacking = |key| error(format!("needs:project.build_params.{key}"));
+        call.words().map_err(lacking)
+    }
+
     /// Folder of cloned packages: a copy of those that were fetched beforehand, so that no trial changes another's.
-    pub(super) fn packages(&self) -> io::Result<Option<PathBuf>> {
+    fn packages(&self) -> io::Result<Option<PathBuf>> {
         let Some(from) = self.desk.packages.filter(|from| from.is_dir()) else {
             return Ok(None);
         };

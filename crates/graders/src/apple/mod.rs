@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::context::GradeContext;
 use super::opinion::{Opinion, error, fail, kept_by_simulator, tool_changed};
 use super::tools::APPLE_TOOLS;
-use proctor_apple::{Choice, Device, Simctl, Trouble, Xcode, meant_by};
+use proctor_apple::{Choice, Device, Fault, Simctl, Trouble, Xcode, meant_by};
 use proctor_config::{BuildParams, GraderSpec};
 use proctor_record::AppLeft;
 
@@ -67,6 +67,65 @@ struct Work<'a> {
     udid: Option<&'a str>,
     out: PathBuf,
     log: &'a Path,
+}
+
+/// Why a go at a build or at tests came to no end.
+enum Failed {
+    /// This is the verdict.
+    Judged(Opinion),
+    /// This kept it from its end, and may be cured.
+    Hindered(Opinion, Fault),
+}
+
+impl From<Opinion> for Failed {
+    fn from(opinion: Opinion) -> Self {
+        Self::Judged(opinion)
+    }
+}
+
+impl Failed {
+    fn opinion(self) -> Opinion {
+        match self {
+            Self::Judged(opinion) | Self::Hindered(opinion, _) => opinion,
+        }
+    }
+}
+
+impl Work<'_> {
+    /// Makes way for a second go: brings the simulator up again, and first the service of all of them where that is at fault. The
+    /// opinion where a second one would be of no use.
+    async fn cure(&self, failed: Failed) -> Result<(), Opinion> {
+        let Failed::Hindered(opinion, fault) = failed else {
+            return Err(failed.opinion());
+        };
+        match self.recover(fault).await {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(opinion),
+            Err(why) => Err(trouble(&why)),
+        }
+    }
+
+    /// Brings the simulator up again; whether there is one.
+    async fn recover(&self, fault: Fault) -> Result<bool, Trouble> {
+        let Some(udid) = self.udid else {
+            return Ok(false);
+        };
+        if fault == Fault::Service {
+            self.desk.xcode.restart_service(self.ctx.cancel).await;
+        }
+        let simctl = self.desk.simctl(self.ctx);
+        simctl.shutdown(udid).await?;
+        simctl.boot(udid).await?;
+        Ok(true)
+    }
+
+    /// Whether the simulator answers by itself.
+    async fn is_simulator_well(&self) -> bool {
+        match self.udid {
+            None => true,
+            Some(udid) => self.desk.simctl(self.ctx).answers(udid).await,
+        }
+    }
 }
 
 /// Judges by one of Apple's tools. What keeps the tools themselves from working is an error, never a failure of the agent.

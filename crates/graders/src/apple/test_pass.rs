@@ -3,104 +3,53 @@
 use std::path::Path;
 
 use super::build::Built;
-use super::{Work, trouble};
+use super::{Failed, Work, trouble};
 use crate::opinion::{Opinion, PASS, error, fail, kept_by_simulator};
 use crate::test_run::{Status, TestRun, missing, mixed};
 use proctor_apple::{
-    Counts, Fault, TestCall, Trouble, bundle_counts, bundle_tests, has_no_tests, of_build,
-    telling_line, tests_began,
+    Counts, Fault, Trouble, bundle_counts, bundle_tests, has_no_tests, of_build, telling_line,
+    tests_began,
 };
 use proctor_config::{IosTestOptions, TestFormat};
 use proctor_model::Grade;
 
-/// One go at the tests.
-enum Go {
-    /// This is the verdict.
-    Judged(Opinion),
-    /// Something kept them from running, and may be cured.
-    Hindered(Opinion, Fault),
-}
-
 /// Runs the tests. Where the simulator keeps them from it, they get a second go after its recovery.
 pub(super) async fn judge(options: &IosTestOptions, work: &Work<'_>) -> Opinion {
-    match go(options, work, 1).await {
-        Go::Judged(opinion) => opinion,
-        Go::Hindered(opinion, fault) => match work.recover(fault).await {
-            Err(why) => trouble(&why),
-            Ok(false) => opinion,
-            Ok(true) => match go(options, work, 2).await {
-                Go::Judged(opinion) | Go::Hindered(opinion, _) => opinion,
-            },
+    let judged = match go(options, work, 1).await {
+        Err(failed) => match work.cure(failed).await {
+            Ok(()) => go(options, work, 2).await,
+            Err(opinion) => Ok(opinion),
         },
-    }
-}
-
-impl Work<'_> {
-    /// Brings the simulator up again, and first the service of all of them where that is at fault; whether there is one.
-    pub(super) async fn recover(&self, fault: Fault) -> Result<bool, Trouble> {
-        let Some(udid) = self.udid else {
-            return Ok(false);
-        };
-        if fault == Fault::Service {
-            self.desk.xcode.restart_service(self.ctx.cancel).await;
-        }
-        let simctl = self.desk.simctl(self.ctx);
-        simctl.shutdown(udid).await?;
-        simctl.boot(udid).await?;
-        Ok(true)
-    }
-
-    /// Whether the simulator answers by itself.
-    pub(super) async fn is_simulator_well(&self) -> bool {
-        match self.udid {
-            None => true,
-            Some(udid) => self.desk.simctl(self.ctx).answers(udid).await,
-        }
-    }
-}
-
-async fn go(options: &IosTestOptions, work: &Work<'_>, number: u32) -> Go {
-    let packages = match work.packages() {
-        Ok(packages) => packages,
-        Err(why) => return Go::Judged(error(format!("spm_cache:{why}"))),
+        judged => judged,
     };
+    judged.unwrap_or_else(Failed::opinion)
+}
+
+async fn go(options: &IosTestOptions, work: &Work<'_>, number: u32) -> Result<Opinion, Failed> {
     let bundle = work.out.join(format!("result-{number}.xcresult"));
-    let call = TestCall {
-        options,
-        params: work.desk.params,
-        udid: work.udid,
-        derived: &work.derived(),
-        bundle: &bundle,
-        packages: packages.as_deref(),
-    };
-    let words = match call.words() {
-        Ok(words) => words,
-        Err(key) => return Go::Judged(error(format!("needs:project.build_params.{key}"))),
-    };
+    let words = work.words(options, &bundle)?;
     let limit = options.timeout.unwrap_or(work.ctx.default_timeout);
     let ended_with = Ended {
         options,
         bundle: &bundle,
         work,
     };
+    let hindered = |opinion| Err(Failed::Hindered(opinion, Fault::Unclear));
     match work.xcodebuild(words, limit).await {
-        Built::Cancelled => Go::Judged(error("cancelled")),
-        Built::NotStarted(why) => Go::Judged(error(format!("tests_not_started:{why}"))),
-        Built::TooLarge => Go::Judged(error("over_limit:derived_data_mib")),
+        Built::Cancelled => Ok(error("cancelled")),
+        Built::NotStarted(why) => Ok(error(format!("tests_not_started:{why}"))),
+        Built::TooLarge => Ok(error("over_limit:derived_data_mib")),
         // Code that does not end is the agent's; a simulator that does not answer is not, and before the first test it may be either.
         Built::TooLong(said) if work.is_simulator_well().await => {
             let opinion = timed_out("tests_timeout");
             if tests_began(&said) {
-                Go::Judged(opinion)
+                Ok(opinion)
             } else {
-                Go::Hindered(opinion, Fault::Unclear)
+                hindered(opinion)
             }
         }
-        Built::TooLong(_) => {
-            let opinion = kept_by_simulator("xcodebuild test does not answer");
-            Go::Hindered(opinion, Fault::Unclear)
-        }
-        Built::Died => Go::Hindered(kept_by_simulator("xcodebuild test died"), Fault::Unclear),
+        Built::TooLong(_) => hindered(kept_by_simulator("xcodebuild test does not answer")),
+        Built::Died => hindered(kept_by_simulator("xcodebuild test died")),
         Built::Code(code, said) => ended_with.judge(code, &said).await,
     }
 }
@@ -126,30 +75,21 @@ struct Ended<'a> {
 
 impl Ended<'_> {
     /// What it amounts to, by each test where the grader names some.
-    async fn judge(&self, code: i32, said: &str) -> Go {
-        let go = ended((code, said), self.bundle, self.work).await;
-        let Go::Judged(Opinion { grade, .. }) = &go else {
-            return go;
-        };
+    async fn judge(&self, code: i32, said: &str) -> Result<Opinion, Failed> {
+        let opinion = ended(code, said, self.bundle, self.work).await?;
         if let Some(seen) = self.work.ctx.tests {
             if let Ok(run) = self.tests().await {
-                seen.note(&run, (TestFormat::Tap, said));
+                seen.note(&run, TestFormat::Tap, said);
             }
-            return go;
+            return Ok(opinion);
         }
-        match (self.work.ctx.mixture, grade) {
+        Ok(match (self.work.ctx.mixture, opinion.grade) {
             (None, Grade::Pass) if !self.options.twin.edits.is_empty() => {
-                match self.tests().await {
-                    Ok(run) => Go::Judged(missing(&self.options.twin.edits, &run).unwrap_or(PASS)),
-                    Err(opinion) => Go::Judged(opinion),
-                }
+                missing(&self.options.twin.edits, &self.tests().await?).unwrap_or(PASS)
             }
-            (Some(mixture), Grade::Pass | Grade::Fail) => match self.tests().await {
-                Ok(run) => Go::Judged(mixed(mixture, &[], &run)),
-                Err(opinion) => Go::Judged(opinion),
-            },
-            _ => go,
-        }
+            (Some(mixture), Grade::Pass | Grade::Fail) => mixed(mixture, &[], &self.tests().await?),
+            _ => opinion,
+        })
     }
 
     async fn tests(&self) -> Result<TestRun, Opinion> {
@@ -175,7 +115,7 @@ impl Ended<'_> {
 
 /// What an exit code and a result bundle amount to. The bundle cannot be an old one: its folder was made by this grader, and a link
 /// is none.
-async fn ended((code, said): (i32, &str), bundle: &Path, work: &Work<'_>) -> Go {
+async fn ended(code: i32, said: &str, bundle: &Path, work: &Work<'_>) -> Result<Opinion, Failed> {
     let counts = if is_bundle(bundle) {
         match bundle_counts(work.desk.xcode, bundle, work.ctx.cancel).await {
             Ok(counts) => Ok(counts),
@@ -183,7 +123,7 @@ async fn ended((code, said): (i32, &str), bundle: &Path, work: &Work<'_>) -> Go 
                 if matches!(why, Trouble::Silent(_) | Trouble::Cancelled)
                     || why.fault() == Some(Fault::Service) =>
             {
-                return Go::Judged(trouble(&why));
+                return Ok(trouble(&why));
             }
             Err(_) => Err("tests_result_parse_failed"),
         }
@@ -195,11 +135,14 @@ async fn ended((code, said): (i32, &str), bundle: &Path, work: &Work<'_>) -> Go 
     if code != 0 && !ran {
         match of_build(code, said, work.udid) {
             Fault::Work => {}
-            Fault::Unclear => return Go::Hindered(timed_out("tests_never_began"), Fault::Unclear),
-            fault => return Go::Hindered(of_machine(code, said), fault),
+            Fault::Unclear => {
+                let opinion = timed_out("tests_never_began");
+                return Err(Failed::Hindered(opinion, Fault::Unclear));
+            }
+            fault => return Err(Failed::Hindered(of_machine(code, said), fault)),
         }
     }
-    Go::Judged(verdict((code, said), counts))
+    Ok(verdict(code, said, counts))
 }
 
 /// Whether a bundle was written here: a folder, and neither it nor what lies in it leads elsewhere.
@@ -215,7 +158,7 @@ pub(super) fn is_bundle(path: &Path) -> bool {
     is_folder(path) && inside.all(is_own)
 }
 
-fn verdict((code, said): (i32, &str), counts: Result<Counts, &str>) -> Opinion {
+fn verdict(code: i32, said: &str, counts: Result<Counts, &str>) -> Opinion {
     match (code, counts) {
         (0, Err(reason)) => error(reason),
         (0, Ok(Counts { failed: 1.., .. })) => fail("tests_failed"),
@@ -260,7 +203,7 @@ mod tests {
             ),
         ];
         for (code, said, counts, reason) in cases {
-            let opinion = verdict((code, said), counts);
+            let opinion = verdict(code, said, counts);
             assert_eq!(opinion.reason.as_deref(), reason, "{code} {said}");
             assert_eq!(opinion.grade == Grade::Pass, reason.is_none());
         }

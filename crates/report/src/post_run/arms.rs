@@ -46,11 +46,9 @@ pub(super) fn arm_of<'a>(arms: &'a mut Vec<Arm>, row: &Row) -> &'a mut Arm {
 
 /// The arms as a table with a column for each of the kinds that were found at all.
 pub(super) fn arms_table(arms: &[Arm], kinds: &BTreeMap<String, u64>) -> String {
-    let names = ["agent", "scenario", "trials"].map(ToOwned::to_owned);
-    let header: Vec<_> = names
-        .into_iter()
-        .chain(kinds.keys().map(|kind| escape(kind)))
-        .collect();
+    let kinds_escaped: Vec<_> = kinds.keys().map(|kind| escape(kind)).collect();
+    let mut header = vec!["agent", "scenario", "trials"];
+    header.extend(kinds_escaped.iter().map(String::as_str));
     let numeric: Vec<_> = (0..header.len()).map(|place| place > 1).collect();
     let rows = arms.iter().map(|arm| {
         let names = [

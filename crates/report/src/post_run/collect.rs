@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::error_log;
 use crate::post_run::{FailureManifest, ToolErrorManifest};
-use crate::rebuild::{ReportError, first_pass, put, readable};
+use crate::rebuild::{ReportError, first_pass, put};
 use crate::sink::FileChange;
 use proctor_record::{Row, RunDir};
 
@@ -26,8 +26,11 @@ pub fn manifests(run: &RunDir, tool_error_report: &Path) -> Result<Manifests, Re
     let mut tool_errors = ToolErrorManifest::new(root.clone(), run.relative(tool_error_report));
     let mut failures = FailureManifest::new(root, run.relative(&run.failure_analysis_report()));
     let first = first_pass(run)?;
-    for (number, row) in (0..first.rows).zip(readable(&run.runs_jsonl())?) {
-        if !row.baseline_run && !first.superseded.contains(number) {
+    for (line, read) in first.numbered(run)? {
+        if let Ok(row) = read
+            && !row.baseline_run
+            && !first.superseded.contains(line)
+        {
             tool_errors.add(&row, &logged(run, &row));
             failures.add(&row);
         }

@@ -139,8 +139,7 @@ impl FailureManifest {
             "By agent and scenario",
             &arms_table(&self.by_arm, &self.by_outcome),
         );
-        let header =
-            ["trial", "outcome", "reason", "agent", "scenario", "task"].map(ToOwned::to_owned);
+        let header = ["trial", "outcome", "reason", "agent", "scenario", "task"];
         let rows = self.trials_listed.iter().take(MOST_LINES).map(|trial| {
             let reason = trial.failure_reason.as_deref().unwrap_or_default();
             [

@@ -216,7 +216,7 @@ fn counted<const WIDTH: usize>(
     rows: impl Iterator<Item = Vec<String>>,
 ) -> String {
     let numeric: Vec<_> = (0..WIDTH).map(|place| place == 1).collect();
-    table(&header.map(ToOwned::to_owned), &numeric, rows)
+    table(&header, &numeric, rows)
 }
 
 pub(super) fn section(text: &mut String, title: &str, table: &str) {

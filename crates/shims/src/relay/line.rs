@@ -6,7 +6,7 @@ const ARGUMENTS: usize = 112 << 10;
 /// Most bytes of a line: arguments twice and everything else.
 pub const CAPACITY: usize = 256 << 10;
 
-/// What is known of a call when it has ended.
+/// What is known of a call when it begins.
 pub struct Call<'a, Arguments> {
     /// Name of the watched command.
     pub command: &'a [u8],
@@ -24,10 +24,6 @@ pub struct Call<'a, Arguments> {
     pub began: (u64, u32),
     /// When it began on the monotonic clock, in nanoseconds.
     pub began_mono_ns: u64,
-    /// How long it took.
-    pub took_ns: u64,
-    /// Exit status as a shell tells it.
-    pub exit: i32,
 }
 
 /// Writes a call as a line, newline included, and returns its length.
@@ -66,12 +62,6 @@ where
     line.raw(b",\"cwd\":");
     line.string(&call.folder[..call.folder.len().min(4096)]);
     line.field(b",\"mono_ns\":", call.began_mono_ns);
-    line.field(b",\"dur_ns\":", call.took_ns);
-    line.raw(b",\"exit\":");
-    if call.exit < 0 {
-        line.raw(b"-");
-    }
-    line.number(u64::from(call.exit.unsigned_abs()), 1);
     line.raw(b"}\n");
     line.length
 }

@@ -1,7 +1,6 @@
 //! The system as Linux offers it to a program without a C library: system calls by number.
 
 use core::arch::{asm, global_asm};
-use core::mem::MaybeUninit;
 
 #[cfg(target_arch = "x86_64")]
 mod number {
@@ -11,29 +10,18 @@ mod number {
     pub const CLOSE: usize = 3;
     pub const LSEEK: usize = 8;
     pub const MMAP: usize = 9;
-    pub const RT_SIGACTION: usize = 13;
-    pub const RT_SIGPROCMASK: usize = 14;
     pub const GETPID: usize = 39;
     pub const SOCKET: usize = 41;
     pub const CONNECT: usize = 42;
     pub const SENDTO: usize = 44;
     pub const SETSOCKOPT: usize = 54;
-    pub const CLONE: usize = 56;
     pub const EXECVE: usize = 59;
-    pub const WAIT4: usize = 61;
-    pub const KILL: usize = 62;
     pub const GETCWD: usize = 79;
-    pub const SETPGID: usize = 109;
     pub const GETPPID: usize = 110;
-    pub const GETPGID: usize = 121;
-    pub const RT_SIGTIMEDWAIT: usize = 128;
-    pub const PRCTL: usize = 157;
-    pub const SETRLIMIT: usize = 160;
     pub const CLOCK_GETTIME: usize = 228;
     pub const EXIT_GROUP: usize = 231;
     pub const OPENAT: usize = 257;
     pub const READLINKAT: usize = 267;
-    pub const UTIMENSAT: usize = 280;
 }
 
 #[cfg(target_arch = "aarch64")]
@@ -46,27 +34,16 @@ mod number {
     pub const READ: usize = 63;
     pub const WRITE: usize = 64;
     pub const READLINKAT: usize = 78;
-    pub const UTIMENSAT: usize = 88;
     pub const EXIT_GROUP: usize = 94;
     pub const CLOCK_GETTIME: usize = 113;
-    pub const KILL: usize = 129;
-    pub const RT_SIGACTION: usize = 134;
-    pub const RT_SIGPROCMASK: usize = 135;
-    pub const RT_SIGTIMEDWAIT: usize = 137;
-    pub const SETPGID: usize = 154;
-    pub const GETPGID: usize = 155;
-    pub const SETRLIMIT: usize = 164;
-    pub const PRCTL: usize = 167;
     pub const GETPID: usize = 172;
     pub const GETPPID: usize = 173;
     pub const SOCKET: usize = 198;
     pub const CONNECT: usize = 203;
     pub const SENDTO: usize = 206;
     pub const SETSOCKOPT: usize = 208;
-    pub const CLONE: usize = 220;
     pub const EXECVE: usize = 221;
     pub const MMAP: usize = 222;
-    pub const WAIT4: usize = 260;
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -129,18 +106,6 @@ unsafe fn call(number: usize, arguments: [usize; 5]) -> isize {
     result
 }
 
-/// Numbers of signals and of their default actions.
-pub mod signal {
-    pub const KILL: i32 = 9;
-    pub const CHLD: i32 = 17;
-    pub const STOP: i32 = 19;
-    pub const TSTP: i32 = 20;
-    pub const TTIN: i32 = 21;
-    pub const TTOU: i32 = 22;
-    /// Faults of the program itself, which cannot be waited for: ILL, TRAP, BUS, FPE, SEGV, SYS.
-    pub const FAULTS: [i32; 6] = [4, 5, 7, 8, 11, 31];
-}
-
 pub const ENOENT: i32 = 2;
 pub const ENOEXEC: i32 = 8;
 
@@ -154,15 +119,6 @@ const FOLDER: usize = 0o40_000;
 
 /// The longest that the other end of a socket is waited for.
 const SOCKET_SECONDS: u64 = 2;
-
-/// A set of signals, as the kernel has it.
-pub type Signals = u64;
-
-fn all_but_faults() -> Signals {
-    signal::FAULTS
-        .iter()
-        .fold(!0, |set, fault| set & !(1 << (fault - 1)))
-}
 
 fn failed(result: isize) -> bool {
     result < 0
@@ -295,28 +251,17 @@ pub fn length(file: i32) -> u64 {
     u64::try_from(unsafe { call(number::LSEEK, [file as usize, 0, 2, 0, 0]) }).unwrap_or(0)
 }
 
-/// Sets the modification time of an open file to now.
-pub fn touch(file: i32) {
-    // SAFETY: no path and no times: the file itself, now.
-    unsafe { call(number::UTIMENSAT, [file as usize, 0, 0, 0, 0]) };
-}
-
-/// The program's own file, and those of other processes; `link` ends in NUL.
-pub fn executable(link: &[u8], buffer: &mut [u8]) -> usize {
+/// The program's own file.
+pub fn own_executable(buffer: &mut [u8]) -> usize {
     let arguments = [
         HERE,
-        link.as_ptr() as usize,
+        c"/proc/self/exe".as_ptr() as usize,
         buffer.as_mut_ptr() as usize,
         buffer.len(),
         0,
     ];
     // SAFETY: the link ends in NUL and the buffer is as long as told.
     usize::try_from(unsafe { call(number::READLINKAT, arguments) }).unwrap_or(0)
-}
-
-/// The program's own file.
-pub fn own_executable(buffer: &mut [u8]) -> usize {
-    executable(b"/proc/self/exe\0", buffer)
 }
 
 /// The current folder, without its NUL.
@@ -360,57 +305,6 @@ pub fn parent() -> i32 {
     unsafe { call(number::GETPPID, [0; 5]) as i32 }
 }
 
-pub fn leads_its_group() -> bool {
-    // SAFETY: plain numbers.
-    unsafe { call(number::GETPGID, [0; 5]) as i32 == process() }
-}
-
-/// Moves this process to a group of its own.
-pub fn leave_group() {
-    // SAFETY: plain numbers.
-    unsafe { call(number::SETPGID, [0; 5]) };
-}
-
-/// Stack of a child until it becomes another program.
-#[repr(align(16))]
-struct Stack(MaybeUninit<[u8; 16 << 10]>);
-
-/// Starts a child that calls `begin(with)`, which must execute another program or exit: negative if there can be none.
-///
-/// The child borrows this process's memory, and this process waits until it gives it back; so nothing is copied.
-pub fn start_child(begin: extern "C" fn(*const u8) -> !, with: *const u8) -> i32 {
-    const VM_VFORK: usize = 0x100 | 0x4000;
-    let mut stack = Stack(MaybeUninit::uninit());
-    let top = stack.0.as_mut_ptr().wrapping_add(1) as usize;
-    let result: isize;
-    // SAFETY: the child runs on a stack of its own, never returns from `begin`, and has no signal handlers, while
-    // this process stands still in the call.
-    #[cfg(target_arch = "x86_64")]
-    unsafe {
-        asm!("syscall", "test rax, rax", "jnz 2f", "xor ebp, ebp", "mov rdi, r12", "call r13", "ud2", "2:",
-            inlateout("rax") number::CLONE as isize => result,
-            in("rdi") VM_VFORK | signal::CHLD as usize, in("rsi") top, in("rdx") 0usize, in("r10") 0usize,
-            in("r8") 0usize, in("r12") with, in("r13") begin, lateout("rcx") _, lateout("r11") _);
-    }
-    // SAFETY: as above.
-    #[cfg(target_arch = "aarch64")]
-    unsafe {
-        asm!("svc #0", "cbnz x0, 2f", "mov x29, xzr", "mov x0, x9", "blr x10", "brk #1", "2:",
-            in("x8") number::CLONE, inlateout("x0") (VM_VFORK | signal::CHLD as usize) as isize => result,
-            in("x1") top, in("x2") 0usize, in("x3") 0usize, in("x4") 0usize, in("x9") with, in("x10") begin);
-    }
-    result as i32
-}
-
-/// The child dies when this process does.
-pub fn die_with_parent(expected: i32) {
-    // SAFETY: PR_SET_PDEATHSIG takes a signal.
-    unsafe { call(number::PRCTL, [1, signal::KILL as usize, 0, 0, 0]) };
-    if parent() != expected {
-        exit(128 + signal::KILL);
-    }
-}
-
 /// Becomes another program; returns an error number if that fails.
 pub fn execute(path: *const u8, arguments: *const *const u8, environment: *const *const u8) -> i32 {
     let arguments = [
@@ -442,102 +336,6 @@ pub fn pointers(words: usize) -> *mut *const u8 {
     } else {
         result as *mut *const u8
     }
-}
-
-/// The state of a child, if it has ended: exit code or signal.
-pub fn ended(child: i32) -> Option<Result<i32, i32>> {
-    let mut status = 0i32;
-    let arguments = [child as usize, (&raw mut status) as usize, 1, 0, 0];
-    // SAFETY: the status has its place; 1 is WNOHANG.
-    let result = unsafe { call(number::WAIT4, arguments) };
-    if failed(result) {
-        return Some(Ok(255));
-    }
-    (result as i32 == child).then(|| match status & 0x7f {
-        0 => Ok(status >> 8 & 0xff),
-        signal => Err(signal),
-    })
-}
-
-/// Sends a signal.
-pub fn kill(process: i32, signal: i32) {
-    // SAFETY: plain numbers.
-    unsafe { call(number::KILL, [process as usize, signal as usize, 0, 0, 0]) };
-}
-
-/// Holds all signals back, so that they are waited for; returns what was held back before.
-pub fn hold_signals() -> Signals {
-    let mut before = 0;
-    let all = all_but_faults();
-    mask(&all, &mut before);
-    before
-}
-
-/// Holds back what was held back before.
-pub fn restore_signals(before: Signals) {
-    mask(&before, &mut 0);
-}
-
-fn mask(new: &Signals, old: &mut Signals) {
-    let arguments = [
-        2,
-        new as *const Signals as usize,
-        old as *mut Signals as usize,
-        8,
-        0,
-    ];
-    // SAFETY: both sets are 8 bytes; 2 is SIG_SETMASK.
-    unsafe { call(number::RT_SIGPROCMASK, arguments) };
-}
-
-/// Waits for a signal, for some milliseconds or without end: its number, and whether the terminal sent it.
-pub fn next_signal(millis: Option<u32>) -> Option<(i32, bool)> {
-    let set = all_but_faults();
-    let mut information = [0i32; 32];
-    let time = millis.map(|millis| {
-        [
-            u64::from(millis / 1000),
-            u64::from(millis % 1000) * 1_000_000,
-        ]
-    });
-    let time = time.as_ref().map_or(0, |time| time.as_ptr() as usize);
-    let arguments = [
-        (&raw const set) as usize,
-        information.as_mut_ptr() as usize,
-        time,
-        8,
-        0,
-    ];
-    // SAFETY: a set of 8 bytes, a siginfo of 128, and a timespec or none.
-    let result = unsafe { call(number::RT_SIGTIMEDWAIT, arguments) };
-    (!failed(result)).then(|| (result as i32, information[2] == 0x80))
-}
-
-/// Gives a signal an action, 0 (default) or 1 (ignored), and returns whether it was ignored before.
-pub fn set_action(signal: i32, action: usize) -> bool {
-    let new = [action, 0, 0, 0];
-    let mut old = [0usize; 4];
-    let arguments = [
-        signal as usize,
-        new.as_ptr() as usize,
-        old.as_mut_ptr() as usize,
-        8,
-        0,
-    ];
-    // SAFETY: a kernel sigaction is four words, and neither action is a handler.
-    unsafe { call(number::RT_SIGACTION, arguments) };
-    old[0] == 1
-}
-
-/// Dies of a signal, without leaving a second core dump.
-pub fn die_of(signal: i32) -> ! {
-    let none = [0u64; 2];
-    // SAFETY: an rlimit is two words; 4 is RLIMIT_CORE.
-    unsafe { call(number::SETRLIMIT, [4, none.as_ptr() as usize, 0, 0, 0]) };
-    set_action(signal, 0);
-    kill(process(), signal);
-    restore_signals(0);
-    exit(128 + signal)
 }
 
 pub fn exit(code: i32) -> ! {

@@ -1,16 +1,16 @@
-//! The relay: a watched command's place holder, which runs the real tool, waits for it and logs the call.
+//! The relay: a watched command's place holder, which logs the call and becomes the real tool.
 //!
 //! It is a program of its own, built by `build.rs` and embedded into proctor. A call of it is a call of the tool: the
-//! same arguments, environment, folder, descriptors and standard streams; signals go to the tool, and the relay ends as
-//! the tool ended. Since it is started before every watched command, it has no run-time library at all on Linux: what
-//! the kernel needs to start it is one page table and a few pages (`relay_bare`; elsewhere it talks to the C library).
+//! same process, arguments, folder, descriptors and standard streams, and the environment with one variable more
+//! (`PROCTOR_SHIM_DEPTH`). Since it is started before every watched command, it has no run-time library at all on Linux:
+//! what the kernel needs to start it is one page table and a few pages; on Apple systems it talks to the C library.
 //!
 //! Nothing that it needs comes from the environment, which callers may have emptied: beside `bin/TOOL` lies `conf/TOOL`,
 //! which holds six texts, each ended by NUL: a version, the name, the real tool (empty: there is none), the way to the log
 //! (`socket` or `file`), its place, and a file that gets a byte for each call that could not be told.
 //!
 //! A socket is answered by proctor with one byte, once it has looked at who is calling; only then is the line sent. Whatever
-//! goes wrong with the log, the tool has run by then and the relay ends as it did.
+//! goes wrong with the log, the tool runs all the same.
 //!
 //! The whole program is the exception to the rule that proctor has no unsafe code: it talks to the kernel directly. It is
 //! single-threaded, allocates nothing and installs no signal handler.
@@ -23,10 +23,10 @@ use core::cell::UnsafeCell;
 use core::ptr;
 
 mod line;
-#[cfg(relay_bare)]
+#[cfg(target_os = "linux")]
 mod memory;
-#[cfg_attr(relay_bare, path = "linux.rs")]
-#[cfg_attr(not(relay_bare), path = "unix.rs")]
+#[cfg_attr(target_os = "linux", path = "linux.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "apple.rs")]
 mod sys;
 
 use line::Call;
@@ -37,11 +37,9 @@ const VERSION: &[u8] = b"proctor-shim-2";
 /// A log that is a file and longer gets no more lines.
 const LONGEST_LOG: u64 = 64 << 20;
 
-/// How long a call runs before it is asked whether it goes round in a circle: short ones never pay for that.
-const SUSPICIOUS_MILLIS: u32 = 20;
-
-/// So many relays of one tool above each other are a circle.
-const DEEPEST: u32 = 24;
+/// The variable that counts shims above each other, a letter each, and how many there may be.
+const DEPTH: &[u8] = b"PROCTOR_SHIM_DEPTH=";
+const DEEPEST: usize = 100;
 
 /// Longest path that is handled.
 const PATH: usize = 4096;
@@ -61,6 +59,7 @@ struct Buffers {
     config: [u8; CONFIG],
     folder: [u8; PATH],
     line: [u8; line::CAPACITY],
+    depth: [u8; DEPTH.len() + DEEPEST + 1],
 }
 
 // SAFETY: the program has one thread.
@@ -72,6 +71,7 @@ static MEMORY: Memory = Memory(UnsafeCell::new(Buffers {
     config: [0; CONFIG],
     folder: [0; PATH],
     line: [0; line::CAPACITY],
+    depth: [0; DEPTH.len() + DEEPEST + 1],
 }));
 
 /// What the config file says; each path is followed by a NUL.
@@ -100,9 +100,7 @@ unsafe fn relay(arguments: *const *const u8, environment: *const *const u8) -> !
     };
     let arguments = Texts(arguments);
     let environment = Texts(environment);
-    let (parent, folder) = (sys::parent(), sys::folder(&mut memory.folder));
-    let (log, outcome) = run(&config, arguments, environment, own_path);
-    let (Ok(exit) | Err(exit)) = outcome.map_err(|signal| 128 + signal);
+    let folder = sys::folder(&mut memory.folder);
     let call = Call {
         command: config.name,
         arguments: arguments.skip(1),
@@ -110,66 +108,47 @@ unsafe fn relay(arguments: *const *const u8, environment: *const *const u8) -> !
             .clone()
             .any(|entry| entry == b"EVAL_MCP_PROCESS=1"),
         pid: sys::process() as u64,
-        ppid: parent as u64,
+        ppid: sys::parent() as u64,
         folder: &memory.folder[..folder],
         began,
         began_mono_ns,
-        took_ns: sys::monotonic_ns().saturating_sub(began_mono_ns),
-        exit,
     };
     let length = line::compose(&mut memory.line, &call);
-    tell(&config, log, &memory.line[..length]);
-    match outcome {
-        Ok(code) => sys::exit(code),
-        Err(signal) => sys::die_of(signal),
+    if !log(&config, &memory.line[..length])
+        && let Some(lost) = sys::open_to_append(with_nul(config.lost))
+    {
+        sys::write(lost, b".");
+        sys::close(lost);
     }
-}
-
-/// Runs the real tool to its end: its exit code, or the signal that it died of. The log is open by then, if it can be.
-fn run(
-    config: &Config<'_>,
-    arguments: Texts,
-    environment: Texts,
-    own_path: &[u8],
-) -> (Option<i32>, Result<i32, i32>) {
     if config.real.is_empty() {
         complain(&[config.name, b": command not found"]);
-        return (open_log(config), Ok(127));
+        sys::exit(127)
     }
-    let me = sys::process();
-    let held_before = sys::hold_signals();
-    let ignores_children = sys::set_action(sys::signal::CHLD, 0);
-    let plan = Plan {
-        config: *config,
-        arguments,
-        environment,
-        parent: me,
-        held_before,
-        ignores_children,
-    };
-    let child = sys::start_child(begin_child, (&raw const plan).cast());
-    if child < 0 {
-        complain(&[config.name, b": cannot start a process"]);
-        return (open_log(config), Ok(126));
-    }
-    // A signal for the whole group reaches the tool by itself; out of the group, only what is meant for this process
-    // alone arrives here. The leader of a group cannot leave it.
-    let in_group = sys::leads_its_group();
-    if !in_group {
-        sys::leave_group();
-    }
-    let log = open_log(config);
-    (log, attend(child, in_group, own_path))
+    let environment = deeper(environment, &mut memory.depth, own_path);
+    become_tool(&config, arguments, environment)
 }
 
-/// Opens the way to the log, so that whoever watches it sees that something began.
-fn open_log(config: &Config<'_>) -> Option<i32> {
-    if config.by_socket {
-        return connect(config.log);
+/// Logs a call; false where nobody will count it as lost.
+fn log(config: &Config<'_>, line: &[u8]) -> bool {
+    if !config.by_socket {
+        let Some(log) = sys::open_to_append(with_nul(config.log)) else {
+            return false;
+        };
+        if sys::length(log) < LONGEST_LOG {
+            sys::write(log, line);
+        }
+        sys::close(log);
+        return true;
     }
-    let log = sys::open_to_append(with_nul(config.log))?;
-    sys::touch(log);
-    Some(log)
+    let Some(log) = connect(config.log) else {
+        return false;
+    };
+    // The listener counts a connection without a line as a lost call.
+    if sys::is_answered(log) {
+        sys::send(log, line);
+    }
+    sys::close(log);
+    true
 }
 
 /// Connects to a socket; one with a long path through its folder's descriptor.
@@ -190,73 +169,32 @@ fn connect(place: &[u8]) -> Option<i32> {
     log
 }
 
-/// Logs a call, or counts it as lost.
-fn tell(config: &Config<'_>, log: Option<i32>, line: &[u8]) {
-    let Some(log) = log else {
-        if let Some(lost) = sys::open_to_append(with_nul(config.lost)) {
-            sys::write(lost, b".");
-        }
-        return;
-    };
-    if config.by_socket {
-        // Who hears no line after a connection counts that one as lost.
-        if sys::is_answered(log) {
-            sys::send(log, line);
-        }
-    } else if sys::length(log) < LONGEST_LOG {
-        sys::write(log, line);
+/// The environment with one more mark of depth: a tool that calls itself through `PATH` would do so without end.
+fn deeper(environment: Texts, text: &mut [u8; DEPTH.len() + DEEPEST + 1], own_path: &[u8]) -> Texts {
+    let depth = environment
+        .clone()
+        .find_map(|entry| entry.strip_prefix(DEPTH))
+        .map_or(0, <[u8]>::len);
+    if depth >= DEEPEST {
+        complain(&[
+            b"proctor: the real tool calls itself through PATH: ",
+            own_path,
+        ]);
+        sys::exit(126)
     }
-}
-
-/// Passes signals on to the tool until it has ended.
-fn attend(child: i32, in_group: bool, own_path: &[u8]) -> Result<i32, i32> {
-    let mut patience = Some(SUSPICIOUS_MILLIS);
-    loop {
-        if let Some(outcome) = sys::ended(child) {
-            return outcome;
-        }
-        match sys::next_signal(patience) {
-            None => {
-                if patience.take().is_some() && is_circular(own_path) {
-                    complain(&[
-                        b"proctor: the real tool calls itself through PATH: ",
-                        own_path,
-                    ]);
-                    sys::kill(child, sys::signal::KILL);
-                }
-            }
-            Some((sys::signal::CHLD, _)) => {}
-            Some((signal, from_terminal)) => {
-                if !(in_group && from_terminal) {
-                    sys::kill(child, signal);
-                }
-                if [sys::signal::TSTP, sys::signal::TTIN, sys::signal::TTOU].contains(&signal) {
-                    sys::kill(sys::process(), sys::signal::STOP);
-                }
-            }
-        }
+    text[..DEPTH.len()].copy_from_slice(DEPTH);
+    text[DEPTH.len()..=DEPTH.len() + depth].fill(b'x');
+    let list = sys::pointers(environment.clone().count() + 2);
+    if list.is_null() {
+        return environment;
     }
-}
-
-/// What a child must know between its start and its becoming the tool.
-struct Plan<'a> {
-    config: Config<'a>,
-    arguments: Texts,
-    environment: Texts,
-    parent: i32,
-    held_before: sys::Signals,
-    ignores_children: bool,
-}
-
-extern "C" fn begin_child(plan: *const u8) -> ! {
-    // SAFETY: `run` passes its plan, and waits while it is used.
-    let plan = unsafe { &*plan.cast::<Plan<'_>>() };
-    sys::die_with_parent(plan.parent);
-    if plan.ignores_children {
-        sys::set_action(sys::signal::CHLD, 1);
+    let kept = environment.filter(|entry| !entry.starts_with(DEPTH));
+    let texts = kept.map(<[u8]>::as_ptr).chain([text.as_ptr()]);
+    for (index, text) in texts.enumerate() {
+        // SAFETY: there is room for every text, the new one and a null.
+        unsafe { *list.add(index) = text };
     }
-    sys::restore_signals(plan.held_before);
-    become_tool(&plan.config, plan.arguments, plan.environment)
+    Texts(list)
 }
 
 /// Becomes the real tool, or says why that cannot be. A text without an interpreter's name is run by the shell, as every
@@ -287,55 +225,6 @@ fn become_tool(config: &Config<'_>, arguments: Texts, environment: Texts) -> ! {
     sys::exit(126)
 }
 
-/// Whether this relay was called by itself, over and over.
-#[cfg(target_os = "linux")]
-fn is_circular(own_path: &[u8]) -> bool {
-    let mut process = sys::parent();
-    let mut depth = 0;
-    for _ in 0..8 * DEEPEST {
-        if process <= 1 {
-            return false;
-        }
-        let mut path = [0; PATH];
-        let length = sys::executable(proc_path(process, b"/exe\0").text(), &mut path);
-        depth += u32::from(path[..length] == *own_path);
-        if depth >= DEEPEST {
-            return true;
-        }
-        process = parent_of(process);
-    }
-    false
-}
-
-#[cfg(not(target_os = "linux"))]
-fn is_circular(_own_path: &[u8]) -> bool {
-    let _ = DEEPEST;
-    false
-}
-
-#[cfg(target_os = "linux")]
-fn parent_of(process: i32) -> i32 {
-    let mut stat = [0; 512];
-    let Some(file) = sys::open_to_read(proc_path(process, b"/stat\0").text()) else {
-        return 0;
-    };
-    let length = sys::read(file, &mut stat);
-    sys::close(file);
-    // "PID (name) S PPID ...": the name may hold anything.
-    let Some(name_end) = stat[..length].iter().rposition(|byte| *byte == b')') else {
-        return 0;
-    };
-    stat[..length][name_end + 1..]
-        .iter()
-        .skip(3)
-        .take_while(|byte| byte.is_ascii_digit())
-        .fold(0, |number: i32, digit| {
-            number
-                .wrapping_mul(10)
-                .wrapping_add(i32::from(digit - b'0'))
-        })
-}
-
 /// A short path that is put together.
 struct Path {
     bytes: [u8; SOCKET_PATH + 1],
@@ -350,7 +239,7 @@ impl Path {
         }
     }
 
-    /// Adds bytes, as far as there is room for them and a NUL.
+    /// Adds bytes, as far as there is room for them.
     fn add(&mut self, bytes: &[u8]) {
         for byte in bytes {
             if self.length < SOCKET_PATH {
@@ -373,16 +262,6 @@ impl Path {
     fn text(&self) -> &[u8] {
         &self.bytes[..self.length]
     }
-}
-
-/// A file of a process in `/proc`, with its NUL.
-#[cfg(target_os = "linux")]
-fn proc_path(process: i32, end: &[u8]) -> Path {
-    let mut path = Path::new();
-    path.add(b"/proc/");
-    path.number(process);
-    path.add(end);
-    path
 }
 
 fn own_path(buffer: &mut [u8; PATH]) -> &[u8] {

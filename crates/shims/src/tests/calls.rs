@@ -17,17 +17,12 @@ fn exit_codes_output_and_standard_input_pass_through() {
             (b"in\0put\n".as_slice(), b"err\n".as_slice())
         );
     }
-    let exits: Vec<_> = lab
-        .calls()
-        .iter()
-        .filter_map(|call| call.exit_status)
-        .collect();
-    assert_eq!(exits, [0, 1, 7, 65, 127, 255]);
+    assert_eq!(lab.calls().len(), 6);
 }
 
 #[test]
-fn a_line_tells_who_where_when_and_how_long() {
-    let lab = Lab::with_script("sleep 0.2");
+fn a_line_tells_who_where_and_when() {
+    let lab = Lab::with("/bin/true");
     let before = proctor_supervise::monotonic_ns();
     let (ending, _) = lab.sh("mkdir 'a b'; cd 'a b'; echo $$; xcodebuild -scheme 'My App' build");
     assert_eq!(code(&ending), Some(0));
@@ -38,19 +33,16 @@ fn a_line_tells_who_where_when_and_how_long() {
         serde_json::json!(["-scheme", "My App", "build"])
     );
     assert_eq!(line["source"], "agent");
-    assert_eq!(line["exit"], 0);
     let folder = fs::canonicalize(lab.folder.path().join("a b")).expect("the folder");
     assert_eq!(line["cwd"].as_str().map(Path::new), Some(folder.as_path()));
     let began = line["mono_ns"].as_u64().expect("a start");
-    let took = line["dur_ns"].as_u64().expect("a duration");
-    assert!(before < began && began + took < proctor_supervise::monotonic_ns());
-    assert!(took >= 200_000_000);
+    assert!(before < began && began < proctor_supervise::monotonic_ns());
     let written: jiff::Timestamp = line["ts"]
         .as_str()
         .and_then(|ts| ts.parse().ok())
         .expect("a time");
     let age = jiff::Timestamp::now().as_microsecond() - written.as_microsecond();
-    assert!((200_000..60_000_000).contains(&age), "{age}");
+    assert!((0..60_000_000).contains(&age), "{age}");
     assert!(
         line["ts"]
             .as_str()
@@ -70,7 +62,7 @@ fn an_mcp_server_is_told_by_its_variable() {
 }
 
 #[test]
-fn environment_and_descriptors_are_untouched() {
+fn descriptors_are_untouched_and_the_environment_has_one_variable_more() {
     let lab = Lab::with("/usr/bin/env");
     let odd = "A=1 B='x y' _=_ /usr/bin/env -i A=1 'B=x\ny' C= ";
     let (_, shimmed) = lab.sh(&format!(
@@ -78,7 +70,8 @@ fn environment_and_descriptors_are_untouched() {
         lab.overlay.bin_dir.display()
     ));
     let (_, direct) = lab.sh(&format!("{odd} /usr/bin/env"));
-    assert_eq!(text(&shimmed.stdout), text(&direct.stdout));
+    let expected = format!("{}\nPROCTOR_SHIM_DEPTH=x", text(&direct.stdout));
+    assert_eq!(text(&shimmed.stdout), expected);
 
     let lab = Lab::with_script("cat <&7; exec ls /proc/self/fd");
     let (_, output) = lab.sh("echo seven > f; xcodebuild 7<f");
@@ -137,10 +130,7 @@ fn a_tool_that_is_not_there_is_not_found_and_logged() {
         let (ending, output) = run(&lab.spec(&[name, "-version"]));
         assert_eq!((code(&ending), text(&output.stderr)), (Some(exit), words));
         let call = lab.calls().pop().expect("a call");
-        assert_eq!(
-            (call.command.as_str(), call.exit_status),
-            (name, Some(exit))
-        );
+        assert_eq!(call.command, name);
     }
 }
 
@@ -151,6 +141,18 @@ fn a_script_without_an_interpreter_runs_as_it_does_in_a_shell() {
     fs::write(&tool, "echo \"$1|$2\"; exit 4\n").expect("write the tool");
     let (ending, output) = run(&lab.spec(&["xcodebuild", "a b", "c"]));
     assert_eq!((code(&ending), text(&output.stdout)), (Some(4), "a b|c"));
+}
+
+#[test]
+fn the_tool_is_the_process_that_was_called() {
+    let lab = Lab::with_script("echo $$; exec grep -E 'Sig(Blk|Ign)' /proc/self/status");
+    let (_, shimmed) = lab.sh("trap '' HUP CHLD USR1; sh -c 'echo $$; exec xcodebuild'");
+    let (_, direct) = lab.sh("trap '' HUP CHLD USR1; ./real-tool");
+    let (shimmed, direct) = (text(&shimmed.stdout), text(&direct.stdout));
+    let lines: Vec<&str> = shimmed.lines().collect();
+    assert_eq!(lines[0], lines[1]);
+    assert_eq!(lines[2..], direct.lines().skip(1).collect::<Vec<_>>());
+    assert_eq!(lab.last_line()["pid"].to_string(), lines[0]);
 }
 
 #[test]
@@ -187,7 +189,7 @@ fn parallel_calls_never_mix_their_lines() {
 fn a_tool_that_calls_itself_through_path_is_stopped() {
     let lab = Lab::with_script("exec xcodebuild again");
     let (ending, output) = run(&lab.spec(&["xcodebuild"]));
-    assert_eq!(code(&ending), Some(137));
+    assert_eq!(code(&ending), Some(126));
     assert!(
         text(&output.stderr).contains("calls itself through PATH"),
         "{}",
@@ -207,8 +209,6 @@ fn very_long_arguments_arrive_whole_and_are_cut_in_the_log() {
     );
     let line = lab.last_line();
     assert_eq!(line["truncated"], true);
-
-    assert_eq!(line["exit"], 0);
     assert_eq!(line["argv"][0], a);
     assert!(fs::metadata(&lab.overlay.log).expect("the log").len() <= 256 << 10);
 }

@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 
 use super::*;
 
-const FORGED: &str = r#"{"ts":"2026-11-20T20:23:41.745453+00:00","cmd":"xcodebuild","argv":["build"],"source":"agent","mono_ns":5,"dur_ns":1,"exit":0}"#;
+const FORGED: &str = r#"{"ts":"2026-11-20T20:23:41.745453+00:00","cmd":"xcodebuild","argv":["build"],"source":"agent","mono_ns":5}"#;
 
 fn socket(lab: &Lab) -> PathBuf {
     lab.folder.path().join("shims/log")
@@ -93,10 +93,9 @@ fn a_line_is_stamped_with_its_process_and_its_arrival() {
     let line = lab.last_line();
     assert_eq!(line["peer_pid"].to_string(), text(&output.stdout));
     assert_eq!(line["peer_pid"], line["pid"]);
-    let ended =
-        line["mono_ns"].as_u64().expect("a start") + line["dur_ns"].as_u64().expect("a time");
+    let began = line["mono_ns"].as_u64().expect("a start");
     let arrived = line["arrived_mono_ns"].as_u64().expect("a time");
-    assert!((ended..proctor_supervise::monotonic_ns()).contains(&arrived));
+    assert!((began..proctor_supervise::monotonic_ns()).contains(&arrived));
 }
 
 #[test]
@@ -125,25 +124,6 @@ fn a_log_that_cannot_be_reached_stops_nothing_and_is_counted() {
         assert_eq!((log.calls.len(), log.lost), (0, 2), "{log:?}");
         assert_ne!(lab.overlay.tampered(), [""; 0]);
     }
-}
-
-#[test]
-fn the_call_of_a_shim_that_is_killed_is_told_from_outside() {
-    // The log is touched when a shim is let in: one that is killed before that was never seen.
-    let lab = Lab::with_script(
-        "n=0; until [ cmd_log.jsonl -nt before ] || [ $n -gt 200 ]; do n=$((n + 1)); sleep 0.01; done; kill -9 $PPID; sleep 0.05",
-    );
-    lab.sh(
-        "touch before; sleep 0.02; EVAL_MCP_PROCESS=1 xcodebuild build -scheme 'My App' ''; true",
-    );
-    let log = lab.heard();
-    assert_eq!((log.calls.len(), log.lost), (1, 0), "{log:?}");
-    let call = &log.calls[0];
-    assert_eq!(
-        (call.command.as_str(), call.source, call.exit_status),
-        ("xcodebuild", CallSource::Mcp, None)
-    );
-    assert_eq!(call.argv, ["build", "-scheme", "My App", ""]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! From the warden to the program: a process that gives up what it could undo the jail with, and becomes the program.
+//! From the init process to the program: a process that gives up what it could undo the jail with, and becomes the program.
 
 use std::convert::Infallible;
 use std::ffi::CString;
@@ -75,7 +75,7 @@ fn error_from(byte: u8) -> io::Error {
     io::Error::from_raw_os_error(i32::from(byte))
 }
 
-/// Tells the warden an error that all fit into a byte; silence is success.
+/// Tells the init process an error that all fit into a byte; silence is success.
 fn report(failed: io::Result<Infallible>, mut to_parent: File) -> i32 {
     let Err(error) = failed;
     let byte = error
@@ -105,14 +105,14 @@ fn become_program(
     }
     sys::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNS)?;
     sys::take_own_keyring()?;
-    // Only then may the warden write its maps; nobody else is here yet.
+    // Only then may the init process write its maps; nobody else is here yet.
     sys::show_memory()?;
     to_parent.write_all(&[ENTERED])?;
     from_parent.read_exact(&mut [0])?;
     let Some(program) = &order.program else {
         return Err(nothing_to_start());
     };
-    take_over(program, order)
+    take_over(program.as_ref(), order)
 }
 
 /// The program takes this process over; only a failure comes back.

@@ -1,4 +1,4 @@
-//! The way into a jail: the porter, which the harness starts from its own binary and waits for.
+//! The way into a jail: the launcher, which the harness starts from its own binary and waits for.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -14,25 +14,25 @@ use super::users::{self, Users};
 use super::view::Copies;
 use super::wire::{Order, Said, Step};
 
-/// The word on the command line that makes this program a porter.
+/// The word on the command line that makes this program a launcher.
 pub(in super::super) const SWITCH: &str = "jail-porter";
 
-/// The numbers of the descriptors that the porter is handed: what the harness asks, what it is told, its order.
+/// The numbers of the descriptors that the launcher is handed: what the harness asks, what it is told, its order.
 pub(super) const ASKS: i32 = 3;
 pub(super) const SAYS: i32 = 4;
 pub(super) const ORDER: i32 = 5;
 
 /// The same for the way on which sockets go out; only a jail with ports has it.
-pub(super) const HATCHES: i32 = 6;
+pub(super) const LISTENERS: i32 = 6;
 
-/// Becomes a porter and never returns, if the command line says so. To be called before anything else: no thread may run.
+/// Becomes a launcher and never returns, if the command line says so. To be called before anything else: no thread may run.
 pub(in super::super) fn enter() {
     if std::env::args_os().nth(1).as_deref() == Some(OsStr::new(SWITCH)) {
-        sys::leave(porter());
+        sys::leave(launcher());
     }
 }
 
-/// What goes from the porter to the warden.
+/// What goes from the launcher to the init process.
 pub(super) struct Inside {
     pub(super) order: Order,
     pub(super) asks: OwnedFd,
@@ -41,10 +41,10 @@ pub(super) struct Inside {
     pub(super) copies: Copies,
 }
 
-/// The exit code of a porter whose jail could not be made.
+/// The exit code of a launcher whose jail could not be made.
 const NOT_MADE: i32 = 125;
 
-fn porter() -> i32 {
+fn launcher() -> i32 {
     if handing::arrive().is_err() {
         // There is nobody yet to tell it to.
         return NOT_MADE;
@@ -59,7 +59,7 @@ fn porter() -> i32 {
             copies,
         }),
         Err((step, error)) => {
-            tell(&says, &not_made(step, &error));
+            tell(&says, &Said::not_made(step, &error));
             NOT_MADE
         }
     }
@@ -71,11 +71,6 @@ pub(super) type Failed = (Step, io::Error);
 /// Names the step that a failure belongs to.
 pub(super) fn at(step: Step) -> impl FnOnce(io::Error) -> Failed {
     move |error| (step, error)
-}
-
-pub(super) fn not_made(step: Step, error: &io::Error) -> Said {
-    let number = error.raw_os_error().unwrap_or_default();
-    Said::NotMade(step, number, error.to_string())
 }
 
 /// Says a word to the harness; one that is gone hears nothing.
@@ -102,19 +97,19 @@ fn prepared() -> Result<(Order, Users, Copies), Failed> {
     Ok((order, users, copies))
 }
 
-/// Starts the warden and waits for it; its end is that of everybody in the jail.
+/// Starts the init process and waits for it; its end is that of everybody in the jail.
 fn keep_the_door(inside: Inside) -> i32 {
     match sys::fork() {
         Ok(Side::Child) => init::keep(inside),
-        Ok(Side::Parent(warden)) => {
+        Ok(Side::Parent(init)) => {
             drop(inside);
             sys::close_from(0);
             sys::ignore_wishes();
             sys::hide_memory().ok();
-            wait(warden).and_then(WaitStatus::exit_status).unwrap_or(1)
+            wait(init).and_then(WaitStatus::exit_status).unwrap_or(1)
         }
         Err(error) => {
-            tell(&inside.says, &not_made(Step::Fork, &error));
+            tell(&inside.says, &Said::not_made(Step::Fork, &error));
             NOT_MADE
         }
     }

@@ -5,17 +5,14 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::process::{Signal, kill_process_group};
 
+use super::super::walls::Ask;
 use super::census::{APART, Census};
 use super::child_setup::{self, Birth};
-use super::egress::{Inside, at, not_made, tell};
+use super::egress::{Inside, at, tell};
 use super::reaper::Reaper;
 use super::sys;
 use super::view;
 use super::wire::{Said, Step};
-
-/// Asks of the harness, a byte each.
-pub(super) const INTERRUPT: u8 = b'i';
-pub(super) const TERMINATE: u8 = b't';
 
 /// How often a killed program is asked for its status, a millisecond apart: one that hangs in the kernel gives none.
 const LAST_LOOKS: u32 = 20;
@@ -43,7 +40,8 @@ fn life(inside: Inside) -> Result<(), ()> {
         .and_then(|()| sys::signals_as_file().map_err(at(Step::Fork)));
     drop(copies);
     let born = prepared.and_then(|signals| Ok((signals, child_setup::bear(&order, &users)?)));
-    let (signals, birth) = born.map_err(|(step, error)| tell(&says, &not_made(step, &error)))?;
+    let (signals, birth) =
+        born.map_err(|(step, error)| tell(&says, &Said::not_made(step, &error)))?;
     // Nobody but the program may hold its streams open.
     sys::close_standard_streams();
     sys::hide_memory().ok();
@@ -108,8 +106,8 @@ impl Watch {
         match rustix::io::read(&self.asks, &mut asked) {
             Ok(1) => {
                 let signal = match asked[0] {
-                    INTERRUPT => Signal::INT,
-                    TERMINATE => Signal::TERM,
+                    byte if byte == Ask::Interrupt as u8 => Signal::INT,
+                    byte if byte == Ask::Terminate as u8 => Signal::TERM,
                     _ => return false,
                 };
                 if let Some(program) = self.reaper.program {

@@ -13,32 +13,32 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{ChildStdin, ChildStdout};
 
 use super::super::ending::Exit;
+use super::super::walls::Ask;
 use super::JailNetwork;
-use super::egress::{ASKS, HATCHES, ORDER, SAYS};
-use super::init::{INTERRUPT, TERMINATE};
+use super::egress::{ASKS, LISTENERS, ORDER, SAYS};
 use super::listeners;
-use super::supervisor::{BIRTH, LET_GO};
+use super::supervisor::BIRTH;
 use super::wire::{MESSAGE, Order, Said};
 
-/// The line of the harness to a warden or a supervisor. Dropped, it is the end of all that these keep.
+/// The line of the harness to a init process or a supervisor. Dropped, it is the end of all that these keep.
 #[derive(Debug)]
 pub(in super::super) struct Line {
     asks: Option<ChildStdin>,
     says: ChildStdout,
     /// Where sockets of its network come out.
-    hatches: Option<UnixStream>,
+    listeners: Option<UnixStream>,
     /// Where the program of a supervisor tells of its birth.
     birth: Option<ChildStdout>,
     /// Most processes and threads that were told to be in it at once.
     most: u64,
 }
 
-/// The ends that the porter takes.
+/// The ends that the launcher takes.
 #[derive(Debug)]
-pub(in super::super) struct PorterEnds(Vec<(OwnedFd, i32)>);
+pub(in super::super) struct LauncherEnds(Vec<(OwnedFd, i32)>);
 
-impl PorterEnds {
-    /// The descriptors, each with the number that it has in the porter.
+impl LauncherEnds {
+    /// The descriptors, each with the number that it has in the launcher.
     pub(in super::super) fn numbered(&self) -> Vec<(BorrowedFd<'_>, i32)> {
         let ends = self.0.iter();
         ends.map(|(end, number)| (end.as_fd(), *number)).collect()
@@ -74,8 +74,8 @@ impl Unborn {
     }
 }
 
-/// The pipes of a line as plain descriptors, and the ends of the porter.
-pub(super) fn plain(order: &Order) -> io::Result<(OwnedFd, OwnedFd, PorterEnds)> {
+/// The pipes of a line as plain descriptors, and the ends of the launcher.
+pub(super) fn plain(order: &Order) -> io::Result<(OwnedFd, OwnedFd, LauncherEnds)> {
     let (asked, asks) = io::pipe()?;
     let (says, said) = io::pipe()?;
     let file = rustix::fs::memfd_create("order", MemfdFlags::CLOEXEC)?;
@@ -86,24 +86,24 @@ pub(super) fn plain(order: &Order) -> io::Result<(OwnedFd, OwnedFd, PorterEnds)>
         rest = &rest[written..];
     }
     let ends = vec![(asked.into(), ASKS), (said.into(), SAYS), (file, ORDER)];
-    Ok((asks.into(), says.into(), PorterEnds(ends)))
+    Ok((asks.into(), says.into(), LauncherEnds(ends)))
 }
 
 /// The way on which sockets of a jail's network come out, if it has ports.
-fn way_out(order: &Order, ends: &mut PorterEnds) -> io::Result<Option<UnixStream>> {
+fn way_out(order: &Order, ends: &mut LauncherEnds) -> io::Result<Option<UnixStream>> {
     if !matches!(&order.jail.network, JailNetwork::Loopback(ports) if !ports.is_empty()) {
         return Ok(None);
     }
     let (outside, inside) = UnixStream::pair()?;
-    ends.0.push((inside.into(), HATCHES));
+    ends.0.push((inside.into(), LISTENERS));
     Ok(Some(outside))
 }
 
 /// Opens a line for an order.
-pub(in super::super) fn open(order: &Order) -> io::Result<(Line, PorterEnds)> {
+pub(in super::super) fn open(order: &Order) -> io::Result<(Line, LauncherEnds)> {
     let (asks, says, mut ends) = plain(order)?;
     let line = Line {
-        hatches: way_out(order, &mut ends)?,
+        listeners: way_out(order, &mut ends)?,
         asks: Some(ChildStdin::from_std(process::ChildStdin::from(asks))?),
         says: ChildStdout::from_std(process::ChildStdout::from(says))?,
         birth: None,
@@ -113,7 +113,7 @@ pub(in super::super) fn open(order: &Order) -> io::Result<(Line, PorterEnds)> {
 }
 
 /// The same for a supervisor.
-pub(in super::super) fn open_supervised(order: &Order) -> io::Result<(Line, PorterEnds)> {
+pub(in super::super) fn open_supervised(order: &Order) -> io::Result<(Line, LauncherEnds)> {
     let (mut line, mut ends) = open(order)?;
     let (birth, born) = io::pipe()?;
     ends.0.push((born.into(), BIRTH));
@@ -132,15 +132,15 @@ impl Line {
         let mut told = Vec::new();
         birth.read_to_end(&mut told).await.ok();
         let last = told.chunks_exact(MESSAGE).next_back();
-        match last.and_then(|bytes| Said::read(bytes.try_into().ok()?)) {
+        match last.and_then(Said::read) {
             Some(said) => started(Some(said)),
             None => started(self.hear().await),
         }
     }
 
     /// The sockets that listen at the ports of its network, once the program runs.
-    pub(in super::super) fn hatches(&mut self) -> io::Result<Vec<TcpListener>> {
-        let way = self.hatches.take();
+    pub(in super::super) fn listeners(&mut self) -> io::Result<Vec<TcpListener>> {
+        let way = self.listeners.take();
         way.as_ref().map_or(Ok(Vec::new()), listeners::take)
     }
 
@@ -168,31 +168,17 @@ impl Line {
         Said::read(&message).filter(|_| count == MESSAGE)
     }
 
-    /// Asks for INT to the program's group.
-    pub(in super::super) async fn interrupt(&mut self) {
-        self.ask(INTERRUPT).await;
-    }
-
-    /// Asks for TERM to the program's group.
-    pub(in super::super) async fn terminate(&mut self) {
-        self.ask(TERMINATE).await;
-    }
-
-    async fn ask(&mut self, what: u8) {
+    /// Asks for something.
+    pub(in super::super) async fn ask(&mut self, what: Ask) {
         if let Some(asks) = &mut self.asks {
-            // A warden that has gone does not need to be asked.
-            asks.write_all(&[what]).await.ok();
+            // A init process that has gone does not need to be asked.
+            asks.write_all(&[what as u8]).await.ok();
         }
     }
 
     /// Asks for the end of all; a program that still runs is told of as killed.
     pub(in super::super) fn end(&mut self) {
         self.asks = None;
-    }
-
-    /// Asks a supervisor to leave alone whoever is left.
-    pub(in super::super) async fn let_go(&mut self) {
-        self.ask(LET_GO).await;
     }
 }
 
@@ -214,11 +200,11 @@ fn started(said: Option<Said>) -> Result<(u64, u32), Unborn> {
 /// How long the trial of a jail may take.
 const TRY_LIMIT: Duration = Duration::from_secs(10);
 
-/// Makes a jail without a program in it, to see whether it can be had: `start` starts the porter. True: a root who makes
+/// Makes a jail without a program in it, to see whether it can be had: `start` starts the launcher. True: a root who makes
 /// jails is a stranger to the machine in them.
 pub(in super::super) fn try_out(
     order: &Order,
-    start: impl FnOnce(&PorterEnds) -> io::Result<()>,
+    start: impl FnOnce(&LauncherEnds) -> io::Result<()>,
 ) -> Result<bool, Unborn> {
     let unmade = |error: io::Error| {
         Unborn::Jail(

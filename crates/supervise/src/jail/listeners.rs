@@ -1,6 +1,6 @@
 //! Ways out of a network of loopback alone: sockets that listen inside of it and belong to the harness outside.
 //!
-//! A socket stays in the network that it was made in, whoever holds it. So the porter makes them, hands them over, and nobody
+//! A socket stays in the network that it was made in, whoever holds it. So the launcher makes them, hands them over, and nobody
 //! has to stand between an agent and the harness.
 
 use std::io;
@@ -8,12 +8,12 @@ use std::net::{Ipv4Addr, Ipv6Addr, TcpListener};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
-use super::egress::HATCHES;
+use super::egress::LISTENERS;
 use super::{handing, sys};
 
 /// Makes sockets that listen at these ports of the network that this process has, and gives them to the harness.
 pub(super) fn hand_over(ports: &[u16]) -> io::Result<()> {
-    let way = sys::inherited(HATCHES);
+    let way = sys::inherited(LISTENERS);
     let sockets: io::Result<Vec<TcpListener>> = ports.iter().map(|port| listen(*port)).collect();
     give(&way, &sockets?)
 }
@@ -30,7 +30,7 @@ fn give(way: &OwnedFd, sockets: &[TcpListener]) -> io::Result<()> {
     handing::give(way, &vec![0; sockets.len()], &sockets)
 }
 
-/// The sockets that a porter has handed over; none where it had none.
+/// The sockets that a launcher has handed over; none where it had none.
 pub(super) fn take(way: &UnixStream) -> io::Result<Vec<TcpListener>> {
     let taken = handing::take(way)?.into_iter();
     Ok(taken.map(|(_, socket)| TcpListener::from(socket)).collect())

@@ -2,15 +2,15 @@
 //!
 //! Three processes stand between the harness and the program, all of our own binary, without root and without help:
 //!
-//! 1. the *porter* ([`door`]) is what the harness starts and reaps. It reads its order from a file without a name, makes
+//! 1. the *launcher* ([`egress`]) is what the harness starts and reaps. It reads its order from a file without a name, makes
 //!    user, mount, process and IPC namespaces and waits for
-//! 2. the *warden* ([`warden`]), process 1 of the jail. It assembles the view, starts the program, reaps every orphan and
+//! 2. the *init process* ([`init`]), process 1 of the jail. It assembles the view, starts the program, reaps every orphan and
 //!    tells the harness over one line how the program left. When the harness's end of the line closes, for whatever reason,
 //!    it exits, and the kernel kills all that is in the jail: nothing can get away, however fast it forks;
 //! 3. the *newborn* ([`newborn`]) steps into one more user namespace, in which every mount is locked, and becomes the program:
 //!    root inside of that namespace can neither unmount nor remount nor move what hides and seals.
 //!
-//! The porter is reaped after the last process of the jail: that proves that nothing is left.
+//! The launcher is reaped after the last process of the jail: that proves that nothing is left.
 //!
 //! Where there is no jail, a [`supervisor`] stands between the harness and the program: the same without walls.
 
@@ -37,13 +37,13 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 use std::path::{Path, PathBuf};
 
 use super::own_program::is_own_program;
-use super::process_tag::Brand;
+use super::process_tag::ProcessTag;
 use super::registry::{self, Place};
 use super::session::Launch;
 use super::walls::{Jail, JailNetwork, Mount};
 
 pub(super) use egress::enter;
-pub(super) use line::{Line, PorterEnds, Unborn, open, open_supervised, try_out};
+pub(super) use line::{LauncherEnds, Line, Unborn, open, open_supervised, try_out};
 pub(super) use supervisor::enter as enter_as_supervisor;
 pub(super) use wire::Order;
 
@@ -63,10 +63,10 @@ pub(super) fn order(
         [name.as_os_str(), value.as_os_str()].join(OsString::from("=").as_os_str())
     };
     Order {
-        program: Some(program.to_owned()),
+        program: Some(program.into()),
         arguments: words.to_vec(),
         environment: environment.iter().map(entry).collect(),
-        folder: folder.to_owned(),
+        folder: folder.into(),
         jail: jail.clone(),
     }
 }
@@ -77,7 +77,7 @@ pub(super) fn trial_order() -> Order {
         program: None,
         arguments: Vec::new(),
         environment: Vec::new(),
-        folder: PathBuf::from("/"),
+        folder: "/".into(),
         jail: Jail {
             mounts: vec![Mount::Lent {
                 from: std::env::temp_dir(),
@@ -91,19 +91,19 @@ pub(super) fn trial_order() -> Order {
     }
 }
 
-/// Starts a porter, on the way to a jail.
-pub(super) fn start_porter(
+/// Starts a launcher, on the way to a jail.
+pub(super) fn start_launcher(
     streams: [BorrowedFd<'_>; 3],
-    ends: &PorterEnds,
-) -> io::Result<(Place, Option<Brand>)> {
+    ends: &LauncherEnds,
+) -> io::Result<(Place, Option<ProcessTag>)> {
     start_helper(egress::SWITCH, streams, ends)
 }
 
 /// Starts a supervisor, where no jail is.
 pub(super) fn start_supervisor(
     streams: [BorrowedFd<'_>; 3],
-    ends: &PorterEnds,
-) -> io::Result<(Place, Option<Brand>)> {
+    ends: &LauncherEnds,
+) -> io::Result<(Place, Option<ProcessTag>)> {
     start_helper(supervisor::SWITCH, streams, ends)
 }
 
@@ -112,8 +112,8 @@ pub(super) fn start_supervisor(
 fn start_helper(
     switch: &str,
     streams: [BorrowedFd<'_>; 3],
-    ends: &PorterEnds,
-) -> io::Result<(Place, Option<Brand>)> {
+    ends: &LauncherEnds,
+) -> io::Result<(Place, Option<ProcessTag>)> {
     let way = handing::way_in(streams, &ends.numbered())?;
     let words = ["proctor".into(), switch.into()];
     registry::start(&helper(&words, &nowhere()?, &[(way.as_fd(), handing::WAY)]))

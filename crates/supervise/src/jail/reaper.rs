@@ -1,4 +1,4 @@
-//! Waiting for everybody: what the warden of a jail and the supervisor of a trial without one have in common.
+//! Waiting for everybody: what the init process of a jail and the supervisor of a trial without one have in common.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 

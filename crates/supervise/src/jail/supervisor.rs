@@ -16,9 +16,10 @@ use rustix::process::{
 };
 
 use super::super::registry::pid_of;
+use super::super::walls::Ask;
 use super::super::{monotonic_ns, processes};
 use super::child_setup::take_over;
-use super::egress::{ASKS, Failed, SAYS, at, not_made, ordered, tell};
+use super::egress::{ASKS, Failed, SAYS, at, ordered, tell};
 use super::handing;
 use super::reaper::Reaper;
 use super::sys::{self, Side};
@@ -26,9 +27,6 @@ use super::wire::{Order, Said, Step};
 
 /// The word on the command line that makes this program a supervisor.
 pub(super) const SWITCH: &str = "trial-supervisor";
-
-/// What the harness asks where daemons are left on purpose: that they are.
-pub(super) const LET_GO: u8 = b'l';
 
 /// Exit codes: nobody is left, somebody may be.
 const EMPTY: i32 = 0;
@@ -65,7 +63,7 @@ fn supervise() -> i32 {
     let (signals, order) = match prepared {
         Ok(prepared) => prepared,
         Err((step, error)) => {
-            tell(&says, &not_made(step, &error));
+            tell(&says, &Said::not_made(step, &error));
             return EMPTY;
         }
     };
@@ -79,7 +77,7 @@ fn supervise() -> i32 {
             }
         }
         Err(error) => {
-            tell(&says, &not_made(Step::Fork, &error));
+            tell(&says, &Said::not_made(Step::Fork, &error));
             EMPTY
         }
     }
@@ -126,7 +124,7 @@ fn become_program(
     gate.read_to_end(&mut Vec::new())?;
     tell(birth, &Said::Started(monotonic_ns(), std::process::id()));
     let nothing = || io::Error::from_raw_os_error(libc::ENOENT);
-    take_over(order.program.as_deref().ok_or_else(nothing)?, order)
+    take_over(order.program.as_ref().ok_or_else(nothing)?.as_ref(), order)
 }
 
 struct Watch {
@@ -159,7 +157,7 @@ impl Watch {
     fn may_let_go(&self) -> bool {
         let mut asked = [0; 1];
         let read = rustix::io::retry_on_intr(|| rustix::io::read(&self.asks, &mut asked));
-        read == Ok(1) && asked[0] == LET_GO
+        read == Ok(1) && asked[0] == Ask::LetGo as u8
     }
 
     /// Kills its children until there are none: those of a killed one are its own next. Whether nobody is left.

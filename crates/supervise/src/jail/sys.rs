@@ -13,6 +13,7 @@ use std::ptr;
 use std::time::Duration;
 
 pub(super) use super::super::own_program::leave;
+pub(super) use super::super::session::keep_descriptors_private as seal_descriptors;
 
 pub(super) fn done(returned: c_int) -> io::Result<()> {
     if returned == 0 {
@@ -167,19 +168,6 @@ pub(super) fn show_memory() -> io::Result<()> {
 pub(super) fn close_from(first: u32) {
     // SAFETY: whoever calls this has no use for any of them any more; objects that own one are forgotten.
     unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, 0u32) };
-}
-
-/// Lets all descriptors but the standard streams be closed when another program takes over.
-pub(super) fn seal_descriptors() {
-    // SAFETY: gives a flag to descriptors and closes none.
-    unsafe {
-        libc::syscall(
-            libc::SYS_close_range,
-            3u32,
-            u32::MAX,
-            libc::CLOSE_RANGE_CLOEXEC,
-        )
-    };
 }
 
 /// Closes the standard streams.

@@ -172,8 +172,8 @@ fn can_be_reached(order: &Order) -> bool {
         Mount::Lent { at, .. } => Some(at.as_path()),
         Mount::Empty { .. } | Mount::Link { .. } => None,
     });
-    let program = order.program.as_deref();
-    let mut wanted = lent.chain(program).chain([order.folder.as_path()]);
+    let program = order.program.as_ref().map(Path::new);
+    let mut wanted = lent.chain(program).chain([Path::new(&order.folder)]);
     wanted.all(|path| {
         path.ancestors()
             .skip(1)

@@ -330,15 +330,16 @@ fn an_agent_outlives_the_thread_that_started_it() {
         .build()
         .expect("a runtime");
     let spec = script("sleep 0.6; echo alive");
-    let mut course = Box::pin(async move { hear(&spec).await });
+    let mut lifecycle = Box::pin(async move { hear(&spec).await });
     let handle = runtime.handle().clone();
     let starter = std::thread::spawn(move || {
-        let begun = handle.block_on(async { tokio::time::timeout(ms(200), course.as_mut()).await });
+        let begun =
+            handle.block_on(async { tokio::time::timeout(ms(200), lifecycle.as_mut()).await });
         assert!(begun.is_err(), "it runs longer than that");
-        course
+        lifecycle
     });
-    let course = starter.join().expect("the thread ends");
-    let (ending, notes) = runtime.block_on(course);
+    let lifecycle = starter.join().expect("the thread ends");
+    let (ending, notes) = runtime.block_on(lifecycle);
     assert_eq!(ending.exit, Some(Exit::Code(0)), "{ending:?}");
     assert_eq!(notes.lines(), ["alive"]);
 }

@@ -30,10 +30,9 @@ fn members(all: &[Process], around: &Surroundings) -> Vec<u32> {
         leader: 100,
         leader_start: 1000,
         supervisor: None,
-        wardens: Vec::new(),
-        brand: None,
+        inits: Vec::new(),
+        tag: None,
         marker: None,
-        shims: None,
         seen: BTreeSet::from([(300, 7)]),
     };
     let found = trial.members(all, around);

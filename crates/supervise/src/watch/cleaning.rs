@@ -10,6 +10,7 @@ use crate::spec::{Listener, OutputStream};
 use crate::sweep::{self, Swept};
 use crate::tap::Ear;
 use crate::trial::Trial;
+use crate::walls::Ask;
 use proctor_model::Leftover;
 
 /// How long the last bytes are read after everybody who could write them was killed.
@@ -41,7 +42,7 @@ impl Watch<'_> {
         let now = self.clock.look();
         let mut ear = Ear {
             listener,
-            course: &mut self.course,
+            lifecycle: &mut self.lifecycle,
             now,
         };
         self.stdout.finish(&mut ear);
@@ -59,7 +60,7 @@ impl Watch<'_> {
             };
             self.sweep(how).await;
         }
-        self.leash.child.end_keeper();
+        self.leash.child.end_monitor();
         let reaped = tokio::time::timeout(UNKILLABLE, self.leash.child.reaped()).await;
         self.swept.uncontained = reaped.is_err();
     }
@@ -68,11 +69,11 @@ impl Watch<'_> {
     async fn empty_supervisor(&mut self) {
         let spares = self.spares_leftovers();
         if spares {
-            self.leash.child.let_go().await;
+            self.leash.child.ask(Ask::LetGo).await;
         } else if !self.leash.child.left_nobody() {
             self.sweep(sweep::without_leader).await;
         }
-        self.leash.child.end_keeper();
+        self.leash.child.end_monitor();
         let reaped = tokio::time::timeout(UNKILLABLE, self.leash.child.reaped()).await;
         let empty = matches!(reaped, Ok(Some(Exit::Code(0))));
         self.swept.uncontained |= !empty && !spares;
@@ -80,7 +81,7 @@ impl Watch<'_> {
 
     /// A command that starts a daemon and ends by itself leaves it running.
     fn spares_leftovers(&self) -> bool {
-        self.spare_leftovers && self.course.reason() == EndReason::Exited
+        self.spare_leftovers && self.lifecycle.reason() == EndReason::Exited
     }
 
     async fn last_bytes(&mut self, listener: &mut dyn Listener) {
@@ -95,7 +96,7 @@ impl Watch<'_> {
     fn told(mut self) -> ChildEnding {
         let most_processes = self.leash.child.most();
         ChildEnding {
-            reason: self.course.reason(),
+            reason: self.lifecycle.reason(),
             paused: self.clock.paused(),
             leftovers: self.swept.leftovers,
             uncontained: self.swept.uncontained,

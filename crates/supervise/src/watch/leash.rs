@@ -28,7 +28,7 @@ impl Drop for Leash {
             kill::group(self.trial.pid, Signal::KILL);
         } else {
             sweep::with_leader(&self.trial);
-            self.child.end_keeper();
+            self.child.end_monitor();
         }
         for _ in 0..REAP_TRIES {
             if self.child.poll_exit().is_ready() {

@@ -30,9 +30,9 @@ pub fn is_cache(path: &Path) -> bool {
         .any(|part| CACHES.iter().any(|cache| part == *cache))
 }
 
-/// What was seen.
+/// The state of a work tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct TreeState {
     /// What counts: everything that the base commit's rules do not ignore, its own files, and what was asked for.
     pub(super) now: Manifest,
     /// All other files.
@@ -53,7 +53,7 @@ struct Sorter<'a> {
     ignored: BTreeSet<PathBuf>,
 }
 
-impl Seen {
+impl TreeState {
     /// Looks at `workspace`. Files that count and changed at `young` or later (nanoseconds since 1970) are read. `keep` names
     /// paths that count though the rules ignore them.
     pub(super) fn look(

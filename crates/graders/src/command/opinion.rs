@@ -1,0 +1,166 @@
+//! What comes of a command: its exit code, its output, and the tests that it ran.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use super::{Asked, LARGEST_REPORT, filled};
+use crate::context::GradeContext;
+use crate::inside;
+use crate::opinion::{Opinion, PASS, error, fail, kept_by_machine};
+use crate::test_output;
+use crate::test_run::{TestRun, objection};
+use proctor_config::TestFormat;
+use proctor_model::Grade;
+use proctor_supervise::{CapturedOutput, ChildEnding, EndReason, Exit};
+
+/// The reason where what is looked for could be in the part that was not kept: neither a pass nor a failure.
+const TOO_LONG: &str = "output_too_long";
+
+/// A go at a command that is over.
+pub(super) struct Ended<'a> {
+    pub(super) asked: &'a Asked<'a>,
+    pub(super) ctx: &'a GradeContext<'a>,
+    pub(super) ending: &'a ChildEnding,
+    pub(super) output: &'a CapturedOutput,
+    /// The folder for what it wrote.
+    pub(super) out: &'a Path,
+}
+
+impl Ended<'_> {
+    /// What it says of the work.
+    pub(super) fn opinion(&self) -> Opinion {
+        let Self { asked, ending, .. } = self;
+        let code = match (ending.reason, ending.exit) {
+            (EndReason::NotStarted, _) => return self.not_started(),
+            (EndReason::Cancelled, _) => return error("cancelled"),
+            (EndReason::HardTimeout | EndReason::Stalled, _) => {
+                return Opinion::new(Grade::Timeout, "command_timeout");
+            }
+            // A signal is nobody's answer: the machine, a limit or a crash of the runner sent it.
+            (_, Some(Exit::Signal(signal))) => {
+                return error(format!("command_killed:signal={signal}"));
+            }
+            (_, None) => return error("command_not_ended"),
+            (_, Some(Exit::Code(code))) => code,
+        };
+        let tests = self.tests();
+        let unexpected = code != asked.expected_exit;
+        let objection = match &tests {
+            Ok(run) => run
+                .as_ref()
+                .and_then(|run| objection(asked.tests, run, code)),
+            Err(unread) => Some(unread.clone()),
+        };
+        let of = |word: &str| {
+            let reason = objection.as_ref().and_then(|it| it.reason.as_deref());
+            reason.is_some_and(|why| why.starts_with(word))
+        };
+        // An exit code tells more of a failure than the tests do, unless one is named.
+        if unexpected && !of("no_tests_ran") && !of("tests_failed:") {
+            return fail(format!("command_failed:exit={code}"));
+        }
+        let objection = objection.or_else(|| self.said_otherwise());
+        match objection {
+            // Who held the output may have cut it.
+            Some(_) if ending.leak => error("command_leaked"),
+            Some(objection) => objection,
+            None => PASS,
+        }
+    }
+
+    fn said_otherwise(&self) -> Option<Opinion> {
+        let Self { asked, output, .. } = self;
+        let mismatch = || Some(fail("command_output_mismatch"));
+        let (expected, forbidden) = (
+            says(output, asked.expected_output),
+            says(output, asked.forbidden_output),
+        );
+        if forbidden == Some(true) {
+            return mismatch();
+        }
+        let unseen = expected == Some(false) || forbidden == Some(false);
+        if output.truncated && unseen {
+            return Some(error(TOO_LONG));
+        }
+        if expected == Some(false) {
+            return mismatch();
+        }
+        None
+    }
+
+    /// Which tests ran, where that can be known.
+    pub(super) fn tests(&self) -> Result<Option<TestRun>, Opinion> {
+        let Self { asked, output, .. } = self;
+        let named = asked.tests.names_tests();
+        let Some(format) = test_output::tests_told_by(asked.tests, asked.argv) else {
+            return if named {
+                Err(error("tests_unknown"))
+            } else {
+                Ok(None)
+            };
+        };
+        if format == TestFormat::Junit {
+            let report = inside::read_regular(&self.out.join(&asked.tests.report), LARGEST_REPORT);
+            // The runner ended by itself and wrote none, or what it wrote was replaced: neither is the harness's doing.
+            let report = report.map_err(|why| match why.kind() {
+                ErrorKind::NotFound | ErrorKind::PermissionDenied | ErrorKind::Other => {
+                    fail("test_report_missing")
+                }
+                ErrorKind::FileTooLarge => error(TOO_LONG),
+                _ => error("test_report_unreadable"),
+            })?;
+            let run = test_output::read(format, &String::from_utf8_lossy(&report));
+            return Ok(Some(run));
+        }
+        // What is missing could be the tests that failed.
+        if output.truncated {
+            return Err(error(TOO_LONG));
+        }
+        let said = match format {
+            TestFormat::Unittest => &output.stderr,
+            _ => &output.stdout,
+        };
+        Ok(Some(test_output::read(
+            format,
+            &String::from_utf8_lossy(said),
+        )))
+    }
+
+    fn not_started(&self) -> Opinion {
+        let ending = self.ending;
+        let why = ending.spawn_error.as_deref().unwrap_or("unknown");
+        let reason = format!("command_not_started:{why}");
+        if let Some(fault) = ending.spawn_fault {
+            return kept_by_machine(fault, &reason);
+        }
+        let program = self.asked.argv.first().map_or("", String::as_str);
+        let of_workspace = program.contains('/') && !program.starts_with('/')
+            || program.starts_with("{WORKDIR}")
+            || program.starts_with("{REPO_ROOT}");
+        if of_workspace && !is_own(program, self.ctx) {
+            fail(reason)
+        } else {
+            error(reason)
+        }
+    }
+}
+
+/// Whether a program of the workspace is there, and is not the agent's.
+fn is_own(program: &str, ctx: &GradeContext<'_>) -> bool {
+    let path = PathBuf::from(filled(program, ctx, ctx.out));
+    let path = ctx.project_dir.join(path);
+    let inside = path.strip_prefix(ctx.root).unwrap_or(&path);
+    let inside: PathBuf = inside
+        .components()
+        .filter(|part| *part != std::path::Component::CurDir)
+        .collect();
+    let changed = ctx.left.unwrap_or_default();
+    path.is_file() && !changed.iter().any(|one| one.path == inside)
+}
+
+/// Whether either stream holds `text`; `None` when nothing is asked.
+fn says(output: &CapturedOutput, text: Option<&str>) -> Option<bool> {
+    let text = text.filter(|text| !text.is_empty())?;
+    let holds = |bytes: &[u8]| String::from_utf8_lossy(bytes).contains(text);
+    Some(holds(&output.stdout) || holds(&output.stderr))
+}
