@@ -478,7 +478,11 @@ fn a_trial_whose_agent_failed_is_not_judged_however_it_failed() {
             let told = document(&sandbox, &words, 2);
             let found = told["traces"][0]["why"].as_str().unwrap_or_default();
             let is_older = file.ends_with("older.json") && why.starts_with("exit");
-            let why = if is_older { "why is not told" } else { why };
+            let why = if is_older {
+                "for an unknown reason"
+            } else {
+                why
+            };
             assert!(found.contains(why), "{file}: {told:#}");
             let save = ["baseline", "save", "tasks.yaml", &file];
             let save = [&save[..], &["--query", "t", "--as", "a/b/c"]].concat();

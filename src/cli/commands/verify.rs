@@ -66,7 +66,7 @@ pub(super) fn edited(run: &RunDir) -> Option<Failure> {
     let text = format!("the journal is not as it was written: {first}");
     let run = shown_path(run.root());
     let hint = format!(
-        "`proctor verify --run {run}` tells all; what was told goes by the rows that are there"
+        "`proctor verify --run {run}` lists all problems; these figures are from the rows that are left"
     );
     Some(Failure::new(Kind::TrialsFailed, sanitize_line(&text)).hint(hint))
 }

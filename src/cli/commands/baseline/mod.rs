@@ -70,7 +70,7 @@ fn save(args: &SaveBaselineArgs) -> Outcome<ExitCode> {
     let chosen = chosen(&spec, args.query.as_deref())?;
     let (source, trace) = source(&args.trace)?;
     let key = args.key.clone().or(source.key.clone()).ok_or_else(|| {
-        refused("the trace does not tell whose it is").hint("say it: --as AGENT/SCENARIO/TASK")
+        refused("the trace does not say whose it is").hint("name it: --as AGENT/SCENARIO/TASK")
     })?;
     let Some(query) = Chosen::of(&chosen, source.task.as_deref(), &trace) else {
         return Err(

@@ -79,5 +79,5 @@ pub(super) fn failed(row: &Row) -> Option<String> {
     // Older exports leave out the exit code, and why a trial was none.
     let is_graded_down = row.grade.as_deref() == Some(Grade::Fail.as_str());
     let is_told = row.success || is_graded_down || row.failure_reason.is_some();
-    (!is_told).then(|| "the trial was no success, and why is not told".to_owned())
+    (!is_told).then(|| "the trial did not succeed, for an unknown reason".to_owned())
 }

@@ -158,7 +158,7 @@ pub(in crate::cli) fn one(path: &Path) -> Outcome<Source> {
             format!("neither an ATIF trajectory nor a trace of AgentCI: {why}"),
         )
     })?;
-    let untold = "a trace of AgentCI does not hold what tools told; name a context_file";
+    let untold = "an AgentCI trace does not hold tool outputs; name a context_file";
     let beside = (Ended::default(), Err(untold.to_owned()));
     Ok(source(read.trace, beside, read.version))
 }

@@ -80,7 +80,7 @@ fn build_params(suite: &Suite) -> Option<Check> {
         Check::new("build_params", State::Missing)
             .found(lacks.join("; "))
             .needed_for(GRADERS)
-            .advice("name them in project.build_params; `xcodebuild -list` tells schemes")
+            .advice("name them in project.build_params; `xcodebuild -list` lists schemes")
     })
 }
 

@@ -57,9 +57,9 @@ pub(super) fn project(patient: &Patient) -> Option<Check> {
         }
         // What is to be fetched cannot be known yet.
         Err(error) if suite.settings.fetch_remote => check(State::Warn, error.to_string())
-            .advice("mend project.repo_path or project.base_ref, unless the fetch brings it"),
+            .advice("correct project.repo_path or project.base_ref, unless the fetch brings it"),
         Err(error) => check(State::Missing, error.to_string())
-            .advice("mend project.repo_path or project.base_ref"),
+            .advice("correct project.repo_path or project.base_ref"),
     })
 }
 

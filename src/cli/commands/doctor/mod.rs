@@ -116,7 +116,10 @@ fn suite(args: &DoctorArgs) -> (Option<Suite>, Check) {
                 State::Missing,
                 format!("{count} problems, the first: {first}"),
             );
-            (None, check.advice("`proctor run --dry-run` tells them all"))
+            (
+                None,
+                check.advice("`proctor run --dry-run` lists all of them"),
+            )
         }
     }
 }

@@ -47,7 +47,7 @@ fn finding(name: &str, seen: Result<(), String>) -> Check {
         Err(why) => Check::new(name, State::Warn)
             .found(why)
             .needed_for(needed_for)
-            .advice("calls from such a shell count only where the agent's output tells of them; suite.clean_agent_env: true gives agents a home whose start-up files put the shims first"),
+            .advice("calls from such a shell count only if the agent's output shows them; suite.clean_agent_env: true gives agents a home whose start-up files put the shims first"),
     }
 }
 

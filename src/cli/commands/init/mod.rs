@@ -233,7 +233,7 @@ fn hidden(hidden: Option<&Hidden>) -> String {
     )
 }
 
-const WITH_TWIN: &str = "        # Code under test can print what a test runner prints. The twin tells: with this edit, exactly this test must fail.
+const WITH_TWIN: &str = "        # Code under test can print what a test runner prints. A twin finds out: with this edit, exactly this test must fail.
         # `proctor validate --make-twins` proposes the edits.
         twin:
 ";

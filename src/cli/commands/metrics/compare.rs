@@ -14,7 +14,7 @@ pub(super) fn run(first: &Path, second: &Path, json: bool) -> Outcome {
     let mut out = Out::new(Colour::AUTO);
     if json {
         let document = serde_json::to_value(&comparison);
-        out.json(&document.map_err(|error| Failure::at("tell the comparison", error))?)?;
+        out.json(&document.map_err(|error| Failure::at("write the comparison", error))?)?;
     } else {
         out.text(told(&comparison))?;
     }
