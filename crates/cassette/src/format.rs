@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::step::step;
+use crate::step::{Step, step};
 use proctor_config::AgentKind;
 
 /// The version of the format.
@@ -68,62 +68,6 @@ pub(super) struct Cassette {
     pub(super) header: Header,
     /// What is done.
     pub(super) steps: Vec<Step>,
-}
-
-/// One step.
-#[derive(Debug)]
-pub(super) struct Step {
-    /// Its line in the file, from 1.
-    pub(super) line: usize,
-    /// When, since the start, as recorded.
-    pub(super) at: Duration,
-    /// What.
-    pub(super) action: Action,
-}
-
-/// What a step does.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Action {
-    /// Prints on standard output.
-    Out(Text),
-    /// Prints on standard error.
-    Err(Text),
-    /// Writes a file.
-    Write {
-        path: PathBuf,
-        bytes: Vec<u8>,
-        mode: Option<u32>,
-    },
-    /// Makes a symbolic link.
-    Link { path: PathBuf, target: String },
-    /// Removes a file or folder.
-    Delete(PathBuf),
-    /// Runs a command.
-    Run {
-        argv: Vec<String>,
-        cwd: Option<PathBuf>,
-        env: std::collections::BTreeMap<String, String>,
-        expect: Option<i32>,
-    },
-    /// Says and does nothing any more.
-    Hang,
-    /// Prints the same line for ever.
-    Chatter { text: Text, every: Duration },
-    /// Ends.
-    Exit(i32),
-    /// Ends by a signal.
-    KillSelf(String),
-}
-
-/// A line to print.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Text {
-    /// Its bytes, without the line end.
-    pub(super) bytes: Vec<u8>,
-    /// Whether placeholders are left alone.
-    pub(super) literal: bool,
-    /// Whether no line end follows.
-    pub(super) no_newline: bool,
 }
 
 #[derive(Deserialize)]

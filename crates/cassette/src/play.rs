@@ -11,8 +11,8 @@ use rustix::process::{getpid, kill_process};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::files;
-use crate::format::{Action, CassetteError, Step, Text, read};
-use crate::step::signal;
+use crate::format::{CassetteError, read};
+use crate::step::{Action, Step, Text, signal};
 use proctor_supervise::{Cancel, ChildSpec, Containment, Limits, StdinPlan, capture, find_program};
 
 /// Where and how fast a cassette is played.

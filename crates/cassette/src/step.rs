@@ -10,7 +10,61 @@ use rustix::process::Signal;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::format::{Action, Step, Text};
+/// One step.
+#[derive(Debug)]
+pub(super) struct Step {
+    /// Its line in the file, from 1.
+    pub(super) line: usize,
+    /// When, since the start, as recorded.
+    pub(super) at: Duration,
+    /// What.
+    pub(super) action: Action,
+}
+
+/// What a step does.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Action {
+    /// Prints on standard output.
+    Out(Text),
+    /// Prints on standard error.
+    Err(Text),
+    /// Writes a file.
+    Write {
+        path: PathBuf,
+        bytes: Vec<u8>,
+        mode: Option<u32>,
+    },
+    /// Makes a symbolic link.
+    Link { path: PathBuf, target: String },
+    /// Removes a file or folder.
+    Delete(PathBuf),
+    /// Runs a command.
+    Run {
+        argv: Vec<String>,
+        cwd: Option<PathBuf>,
+        env: std::collections::BTreeMap<String, String>,
+        expect: Option<i32>,
+    },
+    /// Says and does nothing any more.
+    Hang,
+    /// Prints the same line for ever.
+    Chatter { text: Text, every: Duration },
+    /// Ends.
+    Exit(i32),
+    /// Ends by a signal.
+    KillSelf(String),
+}
+
+/// A line to print.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Text {
+    /// Its bytes, without the line end.
+    pub(super) bytes: Vec<u8>,
+    /// Whether placeholders are left alone.
+    pub(super) literal: bool,
+    /// Whether no line end follows.
+    pub(super) no_newline: bool,
+}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -4,11 +4,8 @@
 //! that a row, or a file that a row stands for, is not the one that was written.
 
 use crate::artifacts::{digest, digest_of_file, names_in};
-use crate::extent::each_line;
+use crate::extent::{GENESIS, each_line};
 use crate::{JournalBreak, RecordError, Row, RunDir, RunMetadata, TrialDir, private};
-
-/// What the first row of a journal names as the one before it.
-pub(super) const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
 /// What a verification found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

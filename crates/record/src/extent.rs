@@ -5,9 +5,11 @@ use std::io::{BufRead as _, BufReader, ErrorKind};
 use serde::Deserialize;
 
 use crate::artifacts::digest;
-use crate::chain::GENESIS;
 use crate::error::Doing as _;
 use crate::{RecordError, RunDir, private};
+
+/// What the first row of a journal names as the one before it.
+pub(super) const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
 /// What a journal holds beside what was noted of it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -244,7 +244,7 @@ impl RunDir {
     /// A path relative to the run directory as rows hold it; as it is when it lies elsewhere.
     #[must_use]
     pub fn relative(&self, path: &Path) -> String {
-        relative(&self.root, path)
+        trial_dir::relative(&self.root, path)
     }
 }
 
@@ -323,13 +323,6 @@ fn component(name: &str) -> String {
         "" | "." | ".." => "_".to_owned(),
         _ => safe,
     }
-}
-
-pub(super) fn relative(root: &Path, path: &Path) -> String {
-    path.strip_prefix(root)
-        .unwrap_or(path)
-        .to_string_lossy()
-        .into_owned()
 }
 
 #[cfg(test)]

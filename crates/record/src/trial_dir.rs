@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::Doing as _;
-use crate::{RecordError, TrialPaths, private, run_dir};
+use crate::{RecordError, TrialPaths, private};
 use proctor_failpoints::reach;
 
 /// The folder of one trial's artefacts.
@@ -95,7 +95,7 @@ impl TrialDir {
     /// A path relative to the run directory, as rows hold it.
     #[must_use]
     pub fn relative(&self, path: &Path) -> String {
-        run_dir::relative(&self.run_root, path)
+        relative(&self.run_root, path)
     }
 
     /// The paths of the row: of the files that exist now.
@@ -111,6 +111,13 @@ impl TrialDir {
             tool_error_context_log: existing(self.tool_error_context()),
         }
     }
+}
+
+pub(super) fn relative(root: &Path, path: &Path) -> String {
+    path.strip_prefix(root)
+        .unwrap_or(path)
+        .to_string_lossy()
+        .into_owned()
 }
 
 pub(super) fn size_of(folder: &Path) -> u64 {

@@ -20,7 +20,7 @@ use tokio::time::Sleep;
 use crate::answer::pieces;
 use crate::dialect::{Dialect, Wanted};
 use crate::kept::KeptRequest;
-use crate::server::{Cue, Stage};
+use crate::stage::{Cue, Stage};
 
 /// The largest body that is read.
 const MOST_BODY: usize = 64 << 20;

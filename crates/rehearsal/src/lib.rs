@@ -20,6 +20,7 @@ mod name_server;
 mod responses;
 mod script;
 mod server;
+mod stage;
 mod translate;
 
 pub use kept::KeptRequest;

@@ -336,7 +336,7 @@ impl Calls {
             Ok(_) => fs::remove_file(&self.log_path)?,
             Err(_) => {}
         }
-        let mut log = super::overlay::new_log(&self.log_path)?;
+        let mut log = super::log::new_log(&self.log_path)?;
         if let Some(mut kept) = self.kept()? {
             io::copy(&mut kept, &mut log)?;
         }

@@ -132,6 +132,15 @@ fn call(line: Line, agent_started_mono_ns: u64) -> CommandCall {
     }
 }
 
+/// Opens a log for appending, and makes it if it is not there.
+pub(super) fn new_log(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .append(true)
+        .create(true)
+        .mode(0o600)
+        .open(path)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -256,15 +256,6 @@ fn config(tool: &WatchedTool, log: &CallLog<'_>) -> io::Result<Vec<u8>> {
         .collect())
 }
 
-/// Opens a log for appending, and makes it if it is not there.
-pub(super) fn new_log(path: &Path) -> io::Result<File> {
-    OpenOptions::new()
-        .append(true)
-        .create(true)
-        .mode(0o600)
-        .open(path)
-}
-
 /// Writes a shim while no child is being started: one that held the file open would make it "busy".
 fn write_program(path: &Path) -> io::Result<Metadata> {
     let _gate = spawn_gate();

@@ -13,10 +13,10 @@ use sha2::{Digest, Sha256};
 
 use super::WorkspaceError;
 use super::beneath::Held;
+use super::caches::is_cache;
+use super::shared::Shared;
 use super::store::{Piece, Shape};
-use super::template::Shared;
 use super::tree::FileKind;
-use super::tree_state::is_cache;
 
 /// The base commit, for those who ask it several things.
 pub struct BaseCommit<'a>(Base<'a>);

@@ -10,6 +10,7 @@
 
 mod base;
 mod beneath;
+mod caches;
 mod capture;
 mod descent;
 mod diff;
@@ -31,6 +32,7 @@ mod reading;
 mod remove;
 mod seal;
 mod shared;
+mod shared;
 mod source;
 mod spread;
 mod store;
@@ -47,6 +49,7 @@ mod weigh;
 mod without;
 
 pub use base::BaseCommit;
+pub use caches::is_cache;
 pub use error::WorkspaceError;
 pub use fetch::{git_version, libgit2_version};
 pub use histories::histories;
@@ -65,4 +68,3 @@ pub use survey::survey;
 pub use template::Template;
 pub use trash::TrashReport;
 pub use tree_digest::{sha256, sha256_hex, sha256_of};
-pub use tree_state::is_cache;

@@ -5,8 +5,6 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::survey::survey;
-
 /// Regular files over this many bytes (as they seem: holes count) are noted by size, not read.
 pub const MAX_READ_BYTES: u64 = 1 << 30;
 /// A walk ends after this many entries.
@@ -84,28 +82,6 @@ pub enum ChangeKind {
     Modified,
     /// It is gone.
     Removed,
-}
-
-/// Everything in `root`, every file read. `.git` at the root is left out; others are files like any.
-///
-/// # Errors
-/// When `root` itself cannot be opened; whatever is odd below it is told in the manifest.
-pub fn manifest(root: &Path) -> io::Result<Manifest> {
-    survey(root, &|_, _| Care::Read)
-}
-
-/// The same after work was done: files that `before` does not know are noted and not read.
-///
-/// # Errors
-/// When `root` itself cannot be opened.
-pub fn manifest_since(root: &Path, before: &Manifest) -> io::Result<Manifest> {
-    survey(root, &|path, folder| {
-        if folder || before.entries.contains_key(path) {
-            Care::Read
-        } else {
-            Care::Note
-        }
-    })
 }
 
 /// What changed between two manifests, sorted by path.

@@ -6,29 +6,10 @@ use std::ops::Bound::{Included, Unbounded};
 use std::path::{Path, PathBuf};
 
 use super::base::{Base, Ignores};
+use super::caches::is_cache;
 use super::manifest::{Care, Entry, Manifest};
 use super::survey::survey_young;
 use super::{Workspace, WorkspaceError, beneath};
-
-/// Folders and files that test runners and interpreters leave wherever they run. They are no work of an agent's, unless the base
-/// commit tracks them.
-const CACHES: [&str; 8] = [
-    "__pycache__",
-    ".pytest_cache",
-    ".mypy_cache",
-    ".ruff_cache",
-    ".hypothesis",
-    ".nyc_output",
-    ".DS_Store",
-    ".eslintcache",
-];
-
-/// Whether a path is that of a cache, or lies in one.
-#[must_use]
-pub fn is_cache(path: &Path) -> bool {
-    path.iter()
-        .any(|part| CACHES.iter().any(|cache| part == *cache))
-}
 
 /// The state of a work tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

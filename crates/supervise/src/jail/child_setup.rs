@@ -8,10 +8,9 @@ use std::path::Path;
 
 use rustix::process::{Pid, Resource, Rlimit, chdir, setrlimit, setsid};
 
-use super::egress::{Failed, at};
 use super::sys::{self, Side};
 use super::users::Users;
-use super::wire::{Order, Step, c_path, c_text};
+use super::wire::{Failed, Order, Step, at, c_path, c_text};
 
 /// What came of a birth.
 pub(super) enum Birth {

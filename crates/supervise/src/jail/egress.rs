@@ -8,11 +8,11 @@ use std::os::fd::OwnedFd;
 use rustix::process::{Pid, WaitOptions, WaitStatus, waitpid};
 
 use super::handing;
-use super::init;
+use super::init::{self, Inside};
 use super::sys::{self, Side};
 use super::users::{self, Users};
 use super::view::Copies;
-use super::wire::{Order, Said, Step};
+use super::wire::{Failed, Order, Said, Step, at, tell};
 
 /// The word on the command line that makes this program a launcher.
 pub(in super::super) const SWITCH: &str = "jail-porter";
@@ -22,23 +22,11 @@ pub(super) const ASKS: i32 = 3;
 pub(super) const SAYS: i32 = 4;
 pub(super) const ORDER: i32 = 5;
 
-/// The same for the way on which sockets go out; only a jail with ports has it.
-pub(super) const LISTENERS: i32 = 6;
-
 /// Becomes a launcher and never returns, if the command line says so. To be called before anything else: no thread may run.
 pub(in super::super) fn enter() {
     if std::env::args_os().nth(1).as_deref() == Some(OsStr::new(SWITCH)) {
         sys::leave(launcher());
     }
-}
-
-/// What goes from the launcher to the init process.
-pub(super) struct Inside {
-    pub(super) order: Order,
-    pub(super) asks: OwnedFd,
-    pub(super) says: OwnedFd,
-    pub(super) users: Users,
-    pub(super) copies: Copies,
 }
 
 /// The exit code of a launcher whose jail could not be made.
@@ -63,19 +51,6 @@ fn launcher() -> i32 {
             NOT_MADE
         }
     }
-}
-
-/// A failure and where it happened.
-pub(super) type Failed = (Step, io::Error);
-
-/// Names the step that a failure belongs to.
-pub(super) fn at(step: Step) -> impl FnOnce(io::Error) -> Failed {
-    move |error| (step, error)
-}
-
-/// Says a word to the harness; one that is gone hears nothing.
-pub(super) fn tell(says: &OwnedFd, said: &Said) {
-    rustix::io::write(says, &said.bytes()).ok();
 }
 
 /// What the harness ordered.

@@ -8,11 +8,21 @@ use rustix::process::{Signal, kill_process_group};
 use super::super::walls::Ask;
 use super::census::{APART, Census};
 use super::child_setup::{self, Birth};
-use super::egress::{Inside, at, tell};
 use super::reaper::Reaper;
 use super::sys;
+use super::users::Users;
 use super::view;
-use super::wire::{Said, Step};
+use super::view::Copies;
+use super::wire::{Order, Said, Step, at, tell};
+
+/// What goes from the launcher to the init process.
+pub(super) struct Inside {
+    pub(super) order: Order,
+    pub(super) asks: OwnedFd,
+    pub(super) says: OwnedFd,
+    pub(super) users: Users,
+    pub(super) copies: Copies,
+}
 
 /// How often a killed program is asked for its status, a millisecond apart: one that hangs in the kernel gives none.
 const LAST_LOOKS: u32 = 20;

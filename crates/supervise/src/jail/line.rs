@@ -15,9 +15,10 @@ use tokio::process::{ChildStdin, ChildStdout};
 use super::super::ending::Exit;
 use super::super::walls::Ask;
 use super::JailNetwork;
-use super::egress::{ASKS, LISTENERS, ORDER, SAYS};
+use super::egress::{ASKS, ORDER, SAYS};
 use super::listeners;
 use super::supervisor::BIRTH;
+use super::wire::LISTENERS;
 use super::wire::{MESSAGE, Order, Said};
 
 /// The line of the harness to a init process or a supervisor. Dropped, it is the end of all that these keep.

@@ -8,7 +8,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, TcpListener};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
-use super::egress::LISTENERS;
+use super::wire::LISTENERS;
 use super::{handing, sys};
 
 /// Makes sockets that listen at these ports of the network that this process has, and gives them to the harness.

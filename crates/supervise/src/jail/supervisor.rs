@@ -19,11 +19,11 @@ use super::super::registry::pid_of;
 use super::super::walls::Ask;
 use super::super::{monotonic_ns, processes};
 use super::child_setup::take_over;
-use super::egress::{ASKS, Failed, SAYS, at, ordered, tell};
+use super::egress::{ASKS, SAYS, ordered};
 use super::handing;
 use super::reaper::Reaper;
 use super::sys::{self, Side};
-use super::wire::{Order, Said, Step};
+use super::wire::{Failed, Order, Said, Step, at, tell};
 
 /// The word on the command line that makes this program a supervisor.
 pub(super) const SWITCH: &str = "trial-supervisor";

@@ -9,10 +9,9 @@ use std::path::Path;
 use rustix::fs::{Gid, Uid};
 use rustix::process::{Pid, WaitOptions, getgid, getuid, waitpid};
 
-use super::egress::{Failed, at};
 use super::sys::{self, Side};
 use super::view::{self, Copies};
-use super::wire::{Order, Step};
+use super::wire::{Failed, Order, Step, at};
 use super::{Jail, JailNetwork, Mount, mounts, network};
 
 /// The namespaces of a jail beside that of users.

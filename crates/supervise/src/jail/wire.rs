@@ -111,6 +111,22 @@ impl Said {
     }
 }
 
+/// The same for the way on which sockets go out; only a jail with ports has it.
+pub(super) const LISTENERS: i32 = 6;
+
+/// A failure and where it happened.
+pub(super) type Failed = (Step, io::Error);
+
+/// Names the step that a failure belongs to.
+pub(super) fn at(step: Step) -> impl FnOnce(io::Error) -> Failed {
+    move |error| (step, error)
+}
+
+/// Says a word to the harness; one that is gone hears nothing.
+pub(super) fn tell(says: &OwnedFd, said: &Said) {
+    rustix::io::write(says, &said.bytes()).ok();
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::unix::ffi::OsStringExt as _;
