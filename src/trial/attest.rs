@@ -83,15 +83,15 @@ async fn asked_version(trial: &TrialContext<'_>, seen: &Attestation) -> Option<S
     let program = Path::new(&first.path);
     // Without the shims: it is not the agent that calls here.
     let path = program_path(&trial.context.base_env);
-    let told = version(
+    let answer = version(
         program,
         (&path, &trial.context.scratch),
         (trial.context.confinement.level, &trial.context.cancel),
     )
     .await;
     let mut state = trial.context.attested.lock();
-    state.versions.insert(content, told.clone());
-    told
+    state.versions.insert(content, answer.clone());
+    answer
 }
 
 /// A model without the size of its window, which Claude Code adds where it says what it asks for, and not where one answers

@@ -22,6 +22,7 @@ mod hidden;
 mod home;
 mod invocation;
 mod jsonc;
+mod launched;
 mod mcp;
 mod opencode;
 mod plain;
@@ -31,6 +32,7 @@ mod redirect;
 mod replay;
 mod reset;
 mod sessions;
+pub mod steering;
 mod stream;
 mod toml;
 mod transcript;
@@ -48,6 +50,7 @@ pub use home::{
     usual_folder,
 };
 pub use invocation::{Invocation, InvocationContext, InvocationError, invocation, invocation_for};
+pub use launched::{Search, programs_started};
 pub use mcp::{
     McpCommand, Met, ServerNoted, ServerNotes, ToolList, mcp_commands, server_names,
     server_programs, server_variables, servers_noted,

@@ -17,6 +17,7 @@ mod held;
 mod inside;
 mod judged;
 mod junit;
+pub mod kept;
 mod layered;
 mod pixels;
 mod privacy;

@@ -43,17 +43,6 @@ impl<'a> BaseCommit<'a> {
         Ok(is_cache(path) || rules.is_some_and(covers))
     }
 
-    pub(super) fn shared(&self) -> &Shared {
-        self.0.shared
-    }
-
-    /// What is at `path`; nothing where there is none.
-    pub(super) fn held(&self, path: &Path) -> Result<Option<Held>, String> {
-        let piece = self.0.files.get(path);
-        let held = piece.map(|piece| self.0.held(piece)).transpose();
-        held.map_err(|error| format!("{}: {error}", path.display()))
-    }
-
     /// All files and links, from the root, in the order of their paths.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.0.files.keys().map(PathBuf::as_path)

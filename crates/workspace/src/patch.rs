@@ -1,7 +1,7 @@
 //! Applying a task's reference patch: libgit2 reads the patch and fits the hunks, the files are read and written by us.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -10,9 +10,7 @@ use std::sync::atomic::Ordering;
 
 use git2::{ApplyOptions, Delta, Diff, Index, IndexEntry, IndexTime, Repository};
 
-use super::base::BaseCommit;
 use super::beneath::{self, Held};
-use super::template::Shared;
 use super::tree::FileKind;
 use super::{Workspace, WorkspaceError, patch_text, seal};
 
@@ -48,6 +46,14 @@ struct Touch {
     moves: bool,
     /// Whether the patch says which mode the new file has.
     sets_mode: bool,
+}
+
+/// A patch that was read.
+struct Patch<'a, 'b> {
+    diff: &'a Diff<'b>,
+    touches: &'a [Touch],
+    /// The folder that its paths begin at.
+    base: &'a Path,
 }
 
 impl Workspace {
@@ -158,104 +164,68 @@ impl Workspace {
         touches: &[Touch],
         base: &Path,
     ) -> Result<Vec<Option<Held>>, String> {
-        let held = |path: &Path| self.held(path);
-        fit(&self.shared, diff, (touches, base, &held))
+        let serial = self.shared.serial.fetch_add(1, Ordering::Relaxed);
+        let home = self.shared.home.join(format!("patch-{serial}.git"));
+        let fitted = seal::init_bare(&home)
+            .map_err(|error| error.to_string())
+            .and_then(|repository| {
+                let patch = Patch {
+                    diff,
+                    touches,
+                    base,
+                };
+                self.fit_in(&repository, &patch)
+            });
+        fs::remove_dir_all(&home).ok();
+        fitted
     }
-}
 
-impl BaseCommit<'_> {
-    /// What a patch makes of the base commit: the files that it changes, from the root, as they are after it, empty where it removes them;
-    /// nothing where it cannot be read or does not fit. Its paths are understood from `subdir`, or from the root where that does not fit.
-    #[must_use]
-    pub fn after(&self, patch: &Path, subdir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-        let Ok(bytes) = fs::read(patch) else {
-            return BTreeMap::new();
-        };
-        let bytes = patch_text::with_headers(&bytes);
-        let bytes = patch_text::with_empty_files(&bytes);
-        let Ok(diff) = Diff::from_buffer(&bytes) else {
-            return BTreeMap::new();
-        };
-        let Ok(touches) = touches(&diff) else {
-            return BTreeMap::new();
-        };
-        let held = |path: &Path| self.held(path);
-        let fitted = [subdir, Path::new("")].into_iter().find_map(|base| {
-            let results = fit(self.shared(), &diff, (&touches, base, &held)).ok()?;
-            Some((base, results))
+    fn fit_in(
+        &self,
+        repository: &Repository,
+        read: &Patch<'_, '_>,
+    ) -> Result<Vec<Option<Held>>, String> {
+        let Patch {
+            diff,
+            touches,
+            base,
+        } = *read;
+        let words = |error: git2::Error| error.message().to_owned();
+        let mut before = Index::new().map_err(words)?;
+        for old in touches.iter().filter_map(|touch| touch.old.as_ref()) {
+            if let Some(held) = self.held(&base.join(old))? {
+                let id = repository.blob(&held.bytes).map_err(words)?;
+                before.add(&entry(old, id, held.kind)).map_err(words)?;
+            }
+        }
+        let tree = before.write_tree_to(repository).map_err(words)?;
+        let tree = repository.find_tree(tree).map_err(words)?;
+        let at = RefCell::new(PathBuf::new());
+        let mut options = ApplyOptions::new();
+        options.delta_callback(|delta| {
+            let path = delta.and_then(|delta| delta.new_file().path().map(Path::to_owned));
+            *at.borrow_mut() = path.unwrap_or_default();
+            true
         });
-        let Some((base, results)) = fitted else {
-            return BTreeMap::new();
+        let applied = repository.apply_to_tree(&tree, diff, Some(&mut options));
+        drop(options);
+        let after = applied.map_err(|error| {
+            let file = base.join(&*at.borrow());
+            format!("{}: {}", file.display(), error.message())
+        })?;
+        let finish = |touch: &Touch| {
+            let Some(new) = &touch.new else {
+                return Ok(None);
+            };
+            let mut made = result(repository, &after, new)?;
+            if let (Some(old), false) = (&touch.old, touch.sets_mode) {
+                let known = self.held(&base.join(old))?;
+                made.kind = known.map_or(made.kind, |known| known.kind);
+            }
+            Ok(Some(made))
         };
-        let gone = touches
-            .iter()
-            .filter(|touch| touch.moves || touch.new.is_none());
-        let gone = gone.filter_map(|touch| Some((base.join(touch.old.as_ref()?), Vec::new())));
-        let left = touches.iter().zip(results);
-        let left =
-            left.filter_map(|(touch, held)| Some((base.join(touch.new.as_ref()?), held?.bytes)));
-        gone.chain(left).collect()
+        touches.iter().map(finish).collect()
     }
-}
-
-/// What files there are, by path from the root.
-type Holds<'a> = &'a dyn Fn(&Path) -> Result<Option<Held>, String>;
-
-/// The files as they will be, by path in the patch, whose paths begin at a folder.
-fn fit(
-    shared: &Shared,
-    diff: &Diff<'_>,
-    (touches, base, held): (&[Touch], &Path, Holds<'_>),
-) -> Result<Vec<Option<Held>>, String> {
-    let serial = shared.serial.fetch_add(1, Ordering::Relaxed);
-    let home = shared.home.join(format!("patch-{serial}.git"));
-    let fitted = seal::init_bare(&home)
-        .map_err(|error| error.to_string())
-        .and_then(|repository| fit_in(&repository, diff, (touches, base, held)));
-    fs::remove_dir_all(&home).ok();
-    fitted
-}
-
-fn fit_in(
-    repository: &Repository,
-    diff: &Diff<'_>,
-    (touches, base, held): (&[Touch], &Path, Holds<'_>),
-) -> Result<Vec<Option<Held>>, String> {
-    let words = |error: git2::Error| error.message().to_owned();
-    let mut before = Index::new().map_err(words)?;
-    for old in touches.iter().filter_map(|touch| touch.old.as_ref()) {
-        if let Some(held) = held(&base.join(old))? {
-            let id = repository.blob(&held.bytes).map_err(words)?;
-            before.add(&entry(old, id, held.kind)).map_err(words)?;
-        }
-    }
-    let tree = before.write_tree_to(repository).map_err(words)?;
-    let tree = repository.find_tree(tree).map_err(words)?;
-    let at = RefCell::new(PathBuf::new());
-    let mut options = ApplyOptions::new();
-    options.delta_callback(|delta| {
-        let path = delta.and_then(|delta| delta.new_file().path().map(Path::to_owned));
-        *at.borrow_mut() = path.unwrap_or_default();
-        true
-    });
-    let applied = repository.apply_to_tree(&tree, diff, Some(&mut options));
-    drop(options);
-    let after = applied.map_err(|error| {
-        let file = base.join(&*at.borrow());
-        format!("{}: {}", file.display(), error.message())
-    })?;
-    let finish = |touch: &Touch| {
-        let Some(new) = &touch.new else {
-            return Ok(None);
-        };
-        let mut made = result(repository, &after, new)?;
-        if let (Some(old), false) = (&touch.old, touch.sets_mode) {
-            let known = held(&base.join(old))?;
-            made.kind = known.map_or(made.kind, |known| known.kind);
-        }
-        Ok(Some(made))
-    };
-    touches.iter().map(finish).collect()
 }
 
 fn result(repository: &Repository, after: &Index, path: &Path) -> Result<Held, String> {
