@@ -6,30 +6,17 @@ use std::path::{Path, PathBuf};
 use crate::runner::RunError;
 use crate::trial::{AppleSide, RunContext, program_path};
 use proctor_apple::{
-    Choice, DEVELOPER_DIR, Leases, Resolve, Simctl, Wanted, Xcode, XcodeParts, developer_dir,
-    lacking, wanted,
+    Choice, DEVELOPER_DIR, Leases, Resolve, Simctl, Xcode, XcodeParts, developer_dir, find_tools,
+    is_needed, lacking, names_simulator, wanted_by,
 };
-use proctor_config::{GraderSpec, Simulators, Suite, TaskSpec};
+use proctor_config::Suite;
 use proctor_graders::system_path;
 use proctor_supervise::{Cancel, find_program};
 
 /// Where packages are kept when `suite.spm_cache_dir` does not say it.
 const PACKAGES: &str = "spm-cache";
 
-/// Whether anything in the suite calls Apple's tools.
-fn is_needed(suite: &Suite) -> bool {
-    let graders = suite.tasks.iter().flat_map(|task| &task.graders);
-    suite.settings.prewarm_spm
-        || suite.project.simulators != Simulators::Single
-        || graders.into_iter().any(GraderSpec::is_apple)
-}
-
-/// Whether agents of the suite are told of a simulator, which each of them then has for itself.
-fn names_simulator(suite: &Suite) -> bool {
-    wanted(&suite.project).is_some_and(|wanted| wanted != Wanted::None)
-}
-
-/// Finds the tools where the suite needs them, and tells every child where Xcode is.
+/// Finds the tools where the suite needs them, and sets for every child where Xcode is.
 ///
 /// # Errors
 /// A tool is missing, or the suite does not say which simulator it means.
@@ -44,15 +31,16 @@ pub(super) async fn set_up(
         base_env.push((DEVELOPER_DIR.to_owned(), folder.into_os_string()));
     }
     let path = system_path(&path, &[]);
-    let tools = match find(suite, &path) {
+    let missing = |why| RunError::Missing(vec![why]);
+    let tools = match find_tools(suite, &path) {
         Ok(tools) => tools,
-        Err(why) if is_needed(suite) => return Err(why),
+        Err(why) if is_needed(suite) => return Err(missing(why)),
         Err(_) => return Ok(None),
     };
     if !is_needed(suite) && !names_simulator(suite) {
         return Ok(None);
     }
-    let wanted = wanted_by(suite)?;
+    let wanted = wanted_by(suite).map_err(missing)?;
     let lacks = lacking(suite);
     if !lacks.is_empty() {
         return Err(RunError::Missing(lacks));
@@ -106,60 +94,6 @@ async fn absent(side: &AppleSide, cancel: &Cancel) -> Vec<String> {
         )
     };
     side.wanted.absent(&devices).map(sentence).collect()
-}
-
-fn find(suite: &Suite, path: &OsStr) -> Result<[PathBuf; 2], RunError> {
-    let tool = |name: &str| find_program(OsStr::new(name), path, Path::new("/"));
-    match (tool("xcodebuild"), tool("xcrun")) {
-        (Some(xcodebuild), Some(xcrun)) => Ok([xcodebuild, xcrun]),
-        (xcodebuild, _) => {
-            let absent = if xcodebuild.is_none() {
-                "xcodebuild"
-            } else {
-                "xcrun"
-            };
-            Err(RunError::Missing(vec![format!(
-                "{}: {absent} is not on PATH; install Xcode and run `xcode-select --install`, or leave those tasks out with --task-ids",
-                what_needs(suite)
-            )]))
-        }
-    }
-}
-
-/// What of a suite needs Apple's tools, in words.
-fn what_needs(suite: &Suite) -> String {
-    let graders = suite.tasks.iter().find_map(|task| {
-        let grader = task.graders.iter().find(|grader| grader.is_apple())?;
-        Some(format!("task {}: grader {}", task.id, grader.type_name()))
-    });
-    graders.unwrap_or_else(|| {
-        if suite.settings.prewarm_spm {
-            "suite.prewarm_spm".to_owned()
-        } else {
-            "project.simulators".to_owned()
-        }
-    })
-}
-
-fn wanted_by(suite: &Suite) -> Result<Wanted, RunError> {
-    let found = wanted(&suite.project);
-    let names_none = |grader: &GraderSpec| match grader {
-        GraderSpec::IosTestPass(options) => options.destination.is_none(),
-        other => other.is_apple(),
-    };
-    let device = |task: &&TaskSpec| task.graders.iter().any(names_none);
-    match (found, suite.tasks.iter().find(device)) {
-        (Some(wanted), _) => Ok(wanted),
-        (None, None) if suite.project.simulators == Simulators::Single => Ok(Wanted::None),
-        (None, task) => {
-            let whose = task.map_or("project.simulators".to_owned(), |task| {
-                format!("task {}", task.id)
-            });
-            Err(RunError::Missing(vec![format!(
-                "{whose}: no simulator is named; set project.simulator_name, or build_params.destination or build_params.simulator_udid"
-            )]))
-        }
-    }
 }
 
 /// Deletes simulators of dead runs, and fetches packages where that is asked for; gives what went wrong, in sentences.

@@ -77,7 +77,7 @@ pub(super) fn prices_of_shorter_requests(request: &RunRequest) -> Vec<String> {
         return Vec::new();
     }
     let suite = &request.suite;
-    let told = suite.agents.iter().filter_map(|agent| {
+    let warnings = suite.agents.iter().filter_map(|agent| {
         let model = asked_model(&agent.command)?;
         let (_, source) = suite.price(agent, Some(&model))?;
         let tokens = source.up_to_input()?;
@@ -87,7 +87,7 @@ pub(super) fn prices_of_shorter_requests(request: &RunRequest) -> Vec<String> {
             source.label()
         ))
     });
-    told.collect()
+    warnings.collect()
 }
 
 fn judges_are_bounded(request: &RunRequest) -> Result<(), RunError> {

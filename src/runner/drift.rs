@@ -62,7 +62,7 @@ pub(super) fn compare(
     let (changes, text) = match noted(&context.run_dir) {
         Ok(Some(was)) => {
             let changes = changes(&was, &now);
-            let lines = told(&changes, &context.suite);
+            let lines = listed(&changes, &context.suite);
             if !changes.is_empty() && !request.accept_drift {
                 return Err(RunError::Changed {
                     run: run(),
@@ -193,7 +193,7 @@ fn is_free(key: &str) -> bool {
 }
 
 /// The changes, a line each: file, key, old and new value.
-fn told(changes: &[InputChange], suite: &Suite) -> String {
+fn listed(changes: &[InputChange], suite: &Suite) -> String {
     const SHOWN: usize = 40;
     let mut lines: Vec<String> = changes
         .iter()

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use crate::trial::{RunContext, memories_of_folder, memories_of_home};
+use crate::trial::RunContext;
+use proctor_agents::steering::{memories_of_folder, memories_of_home};
 use proctor_config::AgentKind;
 use proctor_model::Isolation;
 

@@ -279,7 +279,7 @@ async fn tools(context: &RunContext) -> BTreeMap<String, String> {
         tools.insert(format!("grader {name}"), found);
     }
     for (name, argument) in [("git", "--version"), ("xcodebuild", "-version")] {
-        if let Some(version) = told_version(context, name, argument).await {
+        if let Some(version) = version_line(context, name, argument).await {
             tools.insert(name.to_owned(), version);
         }
     }
@@ -287,7 +287,7 @@ async fn tools(context: &RunContext) -> BTreeMap<String, String> {
 }
 
 /// The first line of what a program says of itself; absent if there is no such program.
-async fn told_version(context: &RunContext, name: &str, argument: &str) -> Option<String> {
+async fn version_line(context: &RunContext, name: &str, argument: &str) -> Option<String> {
     let path = program_path(&context.base_env);
     let program = find_program(name.as_ref(), &path, Path::new("/"))?;
     let argv = vec![program.into_os_string(), OsString::from(argument)];

@@ -92,11 +92,22 @@ pub struct RunEnd {
     pub problems: Vec<String>,
 }
 
-/// What a person should know before the first agent starts, each a sentence.
-fn known_before(request: &RunRequest, context: &RunContext) -> Vec<String> {
-    let mut known = budgets::prices_of_shorter_requests(request);
-    known.extend(memories::reached(context));
-    known
+/// Reports what a person should know before the first agent starts.
+fn report_known(request: &RunRequest, context: &RunContext, progress: &ProgressSink) {
+    for text in &context.source.warnings {
+        progress.report(Progress::Notice { text: text.clone() });
+    }
+    let forgotten = forgotten(&context.run_dir, &context.redactor);
+    for text in forgotten.into_iter().chain(orphans()) {
+        progress.report(Progress::Warning { text });
+    }
+    progress.report(Progress::Notice {
+        text: context.confinement.sentence(),
+    });
+    let prices = budgets::prices_of_shorter_requests(request);
+    for text in prices.into_iter().chain(memories::reached(context)) {
+        progress.report(Progress::Notice { text });
+    }
 }
 
 /// Runs everything that is missing.
@@ -151,19 +162,7 @@ async fn start(
         plan, already_done, ..
     } = crate::plan::missing(whole.clone(), &standing.done);
     let Preflight { context, scratch } = preflight(&request, run_dir, cancel.clone()).await?;
-    for text in &context.source.warnings {
-        progress.report(Progress::Notice { text: text.clone() });
-    }
-    let forgotten = forgotten(&context.run_dir, &context.redactor);
-    for text in forgotten.into_iter().chain(orphans()) {
-        progress.report(Progress::Warning { text });
-    }
-    progress.report(Progress::Notice {
-        text: context.confinement.told(),
-    });
-    for text in known_before(&request, &context) {
-        progress.report(Progress::Notice { text });
-    }
+    report_known(&request, &context, &progress);
     let inputs = match drift::compare(&request, &context, &progress) {
         Ok(inputs) => inputs,
         Err(error) => {

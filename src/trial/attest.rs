@@ -89,10 +89,10 @@ async fn asked_version(trial: &TrialContext<'_>, seen: &Attestation) -> Option<S
         isolation: trial.context.confinement.level,
         cancel: &trial.context.cancel,
     };
-    let told = version(program, surroundings).await;
+    let answer = version(program, surroundings).await;
     let mut state = trial.context.attested.lock();
-    state.versions.insert(content, told.clone());
-    told
+    state.versions.insert(content, answer.clone());
+    answer
 }
 
 /// A model without the size of its window, which Claude Code adds where it says what it asks for, and not where one answers

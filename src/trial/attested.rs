@@ -5,7 +5,7 @@ use std::fs::{self, File, Metadata};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::trial::steering::{Stamp, stamp};
+use proctor_agents::steering::{Stamp, stamp};
 use proctor_record::{Arms, ProgramSeen, RunDir};
 use proctor_workspace::{sha256_hex, sha256_of};
 

@@ -6,7 +6,7 @@ use proctor_model::{AgentEvent, EventKind, id_hash};
 #[derive(Debug, Default)]
 pub(super) struct BesideCommands {
     open: Vec<u64>,
-    told: bool,
+    is_fault_beside: bool,
 }
 
 impl BesideCommands {
@@ -15,7 +15,7 @@ impl BesideCommands {
         match &event.kind {
             EventKind::ToolStarted(call) if call.command.is_some() => self.begun(&call.id),
             EventKind::ToolEnded(result) => self.ended(&result.id),
-            EventKind::ProviderFault(_) => self.told = !self.open.is_empty(),
+            EventKind::ProviderFault(_) => self.is_fault_beside = !self.open.is_empty(),
             _ => {}
         }
     }
@@ -41,8 +41,8 @@ impl BesideCommands {
     }
 
     /// Whether the last fault came while one ran.
-    pub(super) const fn fault_told(&self) -> bool {
-        self.told
+    pub(super) const fn fault_beside(&self) -> bool {
+        self.is_fault_beside
     }
 }
 
@@ -85,14 +85,14 @@ mod tests {
             reset: None,
         }));
         let mut beside = BesideCommands::default();
-        let mut told_after = |said: AgentEvent| {
+        let mut beside_after = |said: AgentEvent| {
             beside.see(&said);
             beside.see(&fault);
-            beside.fault_told()
+            beside.fault_beside()
         };
-        assert!(!told_after(call("1", None)), "no command");
-        assert!(told_after(call("2", Some("ls"))));
-        assert!(told_after(answer("1")));
-        assert!(!told_after(answer("2")));
+        assert!(!beside_after(call("1", None)), "no command");
+        assert!(beside_after(call("2", Some("ls"))));
+        assert!(beside_after(answer("1")));
+        assert!(!beside_after(answer("2")));
     }
 }

@@ -4,11 +4,11 @@ use std::fs;
 
 use crate::trial::app_left;
 use crate::trial::judgement::worth_grading;
-use crate::trial::kept;
 use crate::trial::perform::Performed;
 use crate::trial::preparation::Prepared;
 use crate::trial::stop::workspace_fault;
 use crate::trial::trial_context::TrialContext;
+use proctor_graders::kept;
 use proctor_model::Infra;
 use proctor_record::{AppLeft, RecordError, Redactor, TrialDir};
 use proctor_workspace::{Captured, Noted, Workspace};

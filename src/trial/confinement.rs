@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::trial::answers::Answers;
 use crate::trial::program_path;
-use crate::trial::steering::MACHINE_FILES;
+use proctor_agents::steering::MACHINE_FILES;
 use proctor_config::{Lent, Suite};
 use proctor_model::{Isolation, WorkspaceKind};
 use proctor_supervise::{ChildEnding, Probe};
@@ -94,18 +94,18 @@ impl Confinement {
 
     /// The level, and why it is not a higher one, for a person.
     #[must_use]
-    pub fn told(&self) -> String {
+    pub fn sentence(&self) -> String {
         let level = self.level.as_str();
-        let mut told = format!("isolation: {level}");
+        let mut sentence = format!("isolation: {level}");
         if let Some(why) = &self.why {
-            told = format!("{told}, not jail: {why} (`proctor doctor` says what to do)");
+            sentence = format!("{sentence}, not jail: {why} (`proctor doctor` says what to do)");
         }
         if self.level == Isolation::None {
-            told.push_str(
+            sentence.push_str(
                 "; agents are trusted: nothing keeps one from your files, its graders or this run",
             );
         }
-        told
+        sentence
     }
 
     fn at(level: Isolation, places: &Places<'_>) -> Self {

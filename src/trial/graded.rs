@@ -8,6 +8,7 @@ use proctor_graders::Judged;
 use proctor_model::{
     ChangeFacts, Grade, Infra, LayerVerdicts, Reason, ReasonKind, TwoSuites, Verdict, VerdictCause,
 };
+use proctor_record::RecordError;
 
 /// What came of the last stage.
 #[derive(Debug, Default)]
@@ -35,6 +36,17 @@ pub(super) struct Pruned {
     /// Limits of what is kept that were reached.
     pub(super) limits_hit: Vec<&'static str>,
     pub(super) notes: Vec<String>,
+}
+
+impl From<Result<Vec<&'static str>, RecordError>> for Pruned {
+    fn from(pruned: Result<Vec<&'static str>, RecordError>) -> Self {
+        let problem = pruned.as_ref().err();
+        let note = problem.map(|error| format!("changes.jsonl could not be cut: {error}"));
+        Self {
+            notes: note.into_iter().collect(),
+            limits_hit: pruned.unwrap_or_default(),
+        }
+    }
 }
 
 /// What graders found.

@@ -6,15 +6,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::trial::jail;
-use crate::trial::launched::{Search, programs};
 use crate::trial::preparation::Prepared;
 use crate::trial::ready::Ready;
-use crate::trial::steering::{
+use crate::trial::trial_context::TrialContext;
+use proctor_agents::steering::{
     CLAUDE_FILES, CODEX_FILES, HOME_FILES, MACHINE_FILES, NAMED_FILES, WORKSPACE_FILES, digest,
     files,
 };
-use crate::trial::trial_context::TrialContext;
-use proctor_agents::server_names;
+use proctor_agents::{Search, programs_started, server_names};
 use proctor_config::AgentKind;
 use proctor_model::Isolation;
 use proctor_record::{Attestation, text_digest};
@@ -53,7 +52,7 @@ pub(super) fn in_force(
             path: &prepared.ready.path,
             cwd: &spec.cwd,
         };
-        let found = programs(&spec.argv, search);
+        let found = programs_started(&spec.argv, search);
         let mut state = trial.context.attested.lock();
         let found = found.iter().filter_map(|path| state.program(path));
         seen.programs = found.collect();

@@ -1,28 +1,21 @@
 //! The base commit as the rules about paths ask for it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
-use proctor_workspace::{BaseCommit, Template};
+use proctor_workspace::Template;
 
 /// What the base commit holds.
-pub(super) struct Known<'a> {
-    commit: BaseCommit<'a>,
+pub(super) struct Known {
     paths: BTreeSet<PathBuf>,
 }
 
-impl<'a> Known<'a> {
+impl Known {
     /// That of `template`.
-    pub(super) fn of(template: &'a Template) -> Self {
-        let commit = template.base();
-        let paths = commit.paths().map(Path::to_owned).collect();
-        Self { commit, paths }
-    }
-
-    /// What a patch makes of the files that it changes; empty where it removes them.
-    pub(super) fn after(&self, patch: &Path, subdir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-        self.commit.after(patch, subdir)
+    pub(super) fn of(template: &Template) -> Self {
+        let paths = template.base().paths().map(Path::to_owned).collect();
+        Self { paths }
     }
 
     /// All files and links below a folder.

@@ -175,7 +175,7 @@ impl Records {
             report,
             seen: self.seen,
             ended_in_fault: !self.went_on_after_fault,
-            fault_beside_command: self.beside.fault_told(),
+            fault_beside_command: self.beside.fault_beside(),
             command_open: self.beside.is_open(),
             write_problem: self.write_problem,
             limits_hit,

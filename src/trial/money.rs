@@ -98,8 +98,8 @@ async fn ask_ccusage(trial: &TrialContext<'_>, agent: &AgentSpec, ready: &Ready)
     };
     let path = program_path(&trial.context.base_env);
     let package = settings.ccusage_package;
-    let told = ccusage(home, package, &path, &trial.context.cancel).await;
-    told.unwrap_or_else(|why| {
+    let report = ccusage(home, package, &path, &trial.context.cancel).await;
+    report.unwrap_or_else(|why| {
         if failed.set(()).is_ok() {
             let text = format!(
                 "ccusage reported no costs of Codex ({why}) and is not asked again until the run is resumed: costs are computed from prices; `suite.use_ccusage_for_codex: false` never asks it"
@@ -176,8 +176,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_that_one_source_lacks_are_told() {
-        let told = |stream, session, ccusage| {
+    fn tokens_that_one_source_lacks_are_flagged() {
+        let flags = |stream, session, ccusage| {
             token_disagreements(&[
                 ("stream", stream),
                 ("session", session),
@@ -185,17 +185,17 @@ mod tests {
             ])
         };
         assert!(
-            told(Some(1000), Some(1010), None).is_empty(),
+            flags(Some(1000), Some(1010), None).is_empty(),
             "one in a hundred"
         );
         assert_eq!(
-            told(Some(3000), Some(5000), Some(5000)),
+            flags(Some(3000), Some(5000), Some(5000)),
             [
                 "tokens:stream<session:3000<5000",
                 "tokens:stream<ccusage:3000<5000"
             ]
         );
-        assert!(told(None, None, Some(7)).is_empty());
-        assert!(told(Some(0), Some(0), None).is_empty());
+        assert!(flags(None, None, Some(7)).is_empty());
+        assert!(flags(Some(0), Some(0), None).is_empty());
     }
 }

@@ -20,8 +20,7 @@ use crate::trial::stop::Stop;
 use crate::trial::trial_context::{TrialContext, now};
 use proctor_agents::{reset_moment, zone_of};
 use proctor_model::{
-    ChangeFacts, Cost, Grade, HostLoad, Infra, Integrity, Measures, RUN_BUDGET, Reason, ReasonKind,
-    StreamReport, Termination, TrialOutcome, Verdict,
+    Infra, RUN_BUDGET, Reason, ReasonKind, StreamReport, Termination, TrialOutcome, Verdict,
 };
 use proctor_record::AppLeft;
 use proctor_supervise::{ChildEnding, EndReason, Supervisor};
@@ -420,54 +419,16 @@ fn add_stop(outcome: &mut TrialOutcome, stop: &Stop) {
 
 /// The outcome of a trial of which nothing is known yet.
 fn blank(context: &RunContext, planned: &PlannedTrial) -> TrialOutcome {
-    let task = context.task(planned);
-    let now = now();
+    let kind = context.task(planned).map(|task| task.kind.as_str());
     TrialOutcome {
-        key: planned.key.clone(),
-        awaits_grading: false,
-        task_kind: task
-            .map_or("baseline", |task| task.kind.as_str())
-            .to_owned(),
+        task_kind: kind.unwrap_or("baseline").to_owned(),
         agent_kind: context.agent(planned).kind.as_str().to_owned(),
-        ts_start: now.clone(),
-        ts_end: now,
-        termination: Termination::Crashed,
-        grade: Grade::NotGraded,
-        integrity: Integrity::default(),
-        infra: Infra::HarnessBug,
-        success: false,
-        failure_reason: Some("harness_error".to_owned()),
-        verdicts: Vec::new(),
-        exit_code: None,
-        wall_time: None,
-        paused: Duration::ZERO,
-        lingered: false,
-        leftovers: Vec::new(),
-        peak_memory_kib: None,
-        peak_processes: None,
-        host: HostLoad::default(),
-        stream: StreamReport::default(),
-        cost: Cost::default(),
-        measures: Measures::default(),
+        ts_start: now(),
+        ts_end: now(),
         isolation: context.confinement.level,
         workspace: context.suite.settings.workspace,
-        overhead: Duration::ZERO,
         jobs: context.jobs,
-        limits_hit: Vec::new(),
-        attestation_sha256: None,
-        attestation_flags: Vec::new(),
-        budget: proctor_model::Allowance::default(),
-        retry_at: None,
-        graded_in: None,
-        changes: ChangeFacts::default(),
-        tree_sha256: None,
-        shim_log: None,
-        notes: Vec::new(),
         network: context.network(planned),
-        door: None,
-        suites: None,
-        layers: None,
-        simulator_wait: Duration::ZERO,
-        xcodebuild_wait: Duration::ZERO,
+        ..TrialOutcome::unknown(planned.key.clone())
     }
 }

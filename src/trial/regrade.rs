@@ -4,9 +4,10 @@
 use std::time::{Duration, Instant};
 
 use crate::plan::PlannedTrial;
+use crate::trial::app_left;
 use crate::trial::blocking::blocking;
 use crate::trial::capture::scrub_folder;
-use crate::trial::graded::Graded;
+use crate::trial::graded::{Graded, Pruned};
 use crate::trial::grading::grade_fresh;
 use crate::trial::judgement::{decided, grade_of, reason_with, was_cut};
 use crate::trial::perform::extra_args;
@@ -14,7 +15,7 @@ use crate::trial::simulator::{self, give_back};
 use crate::trial::trial_context::TrialContext;
 use crate::trial::work::{AgentRecord, Work};
 use crate::trial::{ProgressSink, RunContext};
-use crate::trial::{app_left, kept};
+use proctor_graders::kept;
 use proctor_model::{
     Grade, Infra, Integrity, LayerVerdicts, Progress, Reason, ReasonKind, Verdict,
 };
@@ -163,7 +164,8 @@ fn conclude(trial: &TrialContext<'_>, row: &mut Row) {
     let notes = row.notes.get_or_insert_default();
     match trial.trial_dir.mark(&mark, &trial.context.redactor) {
         Ok(()) => {
-            let pruned = kept::prune(&trial.trial_dir, &trial.context.suite.settings.limits);
+            let limits = &trial.context.suite.settings.limits;
+            let pruned = Pruned::from(kept::prune(&trial.trial_dir, limits));
             notes.extend(pruned.notes);
             let known = row.limits_hit.get_or_insert_default();
             known.extend(pruned.limits_hit.into_iter().map(str::to_owned));

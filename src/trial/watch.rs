@@ -53,8 +53,8 @@ impl Watch {
                 if let Some(command) = by_command {
                     self.found.suspect(ReasonKind::UpstreamFetched, &command);
                 } else if self.upstream.fetched_by_tool(&call.name, &call.arguments) {
-                    let told = format!("{} {}", call.name, call.arguments);
-                    self.found.suspect(ReasonKind::UpstreamFetched, &told);
+                    let what = format!("{} {}", call.name, call.arguments);
+                    self.found.suspect(ReasonKind::UpstreamFetched, &what);
                 }
             }
             _ => {}

@@ -91,7 +91,6 @@ fn target(
 }
 
 #[test]
-#[ignore = "some crates still have circles"]
 fn files_import_each_other_in_circles_only_as_parent_and_child() {
     let mut wrong = Vec::new();
     for folder in source_folders() {

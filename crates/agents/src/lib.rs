@@ -26,6 +26,7 @@ mod home;
 mod invocation;
 mod jsonc;
 mod kinds;
+mod launched;
 mod mcp;
 mod opencode;
 mod plain;
@@ -37,6 +38,7 @@ mod replay;
 mod reset;
 mod sessions;
 mod start;
+pub mod steering;
 mod stream;
 mod token_counts;
 mod toml;
@@ -55,6 +57,7 @@ pub use hidden::hides_its_calls;
 pub use home::{Login, OperatorHome, copy_settings, git_texts, login, login_texts, texts_of};
 pub use invocation::{invocation, invocation_for};
 pub use kinds::profile;
+pub use launched::{Search, programs_started};
 pub use mcp::{
     McpCommand, ServerNoted, ServerNotes, ServerStage, ToolList, mcp_commands, server_names,
     server_programs, server_variables, servers_noted,

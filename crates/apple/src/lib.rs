@@ -19,6 +19,7 @@ mod fault;
 mod fault_tests;
 mod lease;
 mod lock;
+mod needs;
 mod result;
 mod simctl;
 #[cfg(test)]
@@ -31,6 +32,7 @@ pub use derived::sweep_derived_data;
 pub use device::{Device, devices_told};
 pub use fault::{Fault, has_no_tests, of_build, telling_line, tests_began};
 pub use lease::{Ask, Lease, Leases};
+pub use needs::{find_tools, is_needed, names_simulator, wanted_by};
 pub use result::{Counts, bundle_counts, bundle_tests, read_counts};
 pub use simctl::Simctl;
 pub use xcodebuild::{DEVELOPER_DIR, Resolve, TestCall, developer_dir, xcode_version};

@@ -21,6 +21,7 @@ mod held;
 mod inside;
 mod judged;
 mod junit;
+pub mod kept;
 mod layer;
 mod layered;
 mod opinion;

@@ -220,6 +220,57 @@ pub struct TrialOutcome {
 }
 
 impl TrialOutcome {
+    /// The outcome of a trial of which nothing is known: a defect of the harness, until something else is.
+    #[must_use]
+    pub fn unknown(key: TrialKey) -> Self {
+        Self {
+            key,
+            awaits_grading: false,
+            task_kind: String::new(),
+            agent_kind: String::new(),
+            ts_start: String::new(),
+            ts_end: String::new(),
+            termination: Termination::Crashed,
+            grade: Grade::NotGraded,
+            integrity: Integrity::default(),
+            infra: Infra::HarnessBug,
+            success: false,
+            failure_reason: Some("harness_error".to_owned()),
+            verdicts: Vec::new(),
+            exit_code: None,
+            wall_time: None,
+            paused: Duration::ZERO,
+            lingered: false,
+            leftovers: Vec::new(),
+            peak_memory_kib: None,
+            peak_processes: None,
+            host: HostLoad::default(),
+            stream: StreamReport::default(),
+            cost: Cost::default(),
+            measures: Measures::default(),
+            isolation: Isolation::None,
+            workspace: WorkspaceKind::Worktree,
+            overhead: Duration::ZERO,
+            jobs: 1,
+            graded_in: None,
+            changes: ChangeFacts::default(),
+            tree_sha256: None,
+            shim_log: None,
+            limits_hit: Vec::new(),
+            attestation_sha256: None,
+            attestation_flags: Vec::new(),
+            budget: Allowance::default(),
+            retry_at: None,
+            notes: Vec::new(),
+            network: Network::default(),
+            door: None,
+            suites: None,
+            layers: None,
+            simulator_wait: Duration::ZERO,
+            xcodebuild_wait: Duration::ZERO,
+        }
+    }
+
     /// Whether it cost more than its cost tells, or an agent ran and nobody knows what it cost.
     #[must_use]
     pub fn cost_is_incomplete(&self) -> bool {

@@ -9,18 +9,17 @@ use proctor_model::{
 };
 
 fn outcome(baseline: bool) -> TrialOutcome {
-    TrialOutcome {
-        key: TrialKey {
-            cell: Cell {
-                agent: AgentId::recorded("codex"),
-                scenario: ScenarioId::recorded("shell"),
-                task: TaskId::recorded("t1"),
-            },
-            baseline,
-            index: 4,
-            attempt: 1,
+    let key = TrialKey {
+        cell: Cell {
+            agent: AgentId::recorded("codex"),
+            scenario: ScenarioId::recorded("shell"),
+            task: TaskId::recorded("t1"),
         },
-        awaits_grading: false,
+        baseline,
+        index: 4,
+        attempt: 1,
+    };
+    TrialOutcome {
         task_kind: "capability".to_owned(),
         agent_kind: "codex_cli".to_owned(),
         ts_start: "2026-11-20T10:00:00.000000+00:00".to_owned(),
@@ -31,7 +30,6 @@ fn outcome(baseline: bool) -> TrialOutcome {
             .into_iter()
             .collect(),
         infra: Infra::None,
-        success: false,
         failure_reason: Some("timeout_hard".to_owned()),
         verdicts: vec![
             verdict(Grade::Pass),
@@ -40,8 +38,6 @@ fn outcome(baseline: bool) -> TrialOutcome {
         ],
         exit_code: Some(143),
         wall_time: Some(Duration::from_millis(1500)),
-        paused: Duration::ZERO,
-        lingered: false,
         peak_memory_kib: Some(2048),
         peak_processes: Some(7),
         host: proctor_model::HostLoad {
@@ -82,24 +78,7 @@ fn outcome(baseline: bool) -> TrialOutcome {
         },
         isolation: proctor_model::Isolation::Jail,
         workspace: WorkspaceKind::Clone,
-        overhead: Duration::ZERO,
-        jobs: 1,
-        shim_log: None,
-        network: proctor_model::Network::Host,
-        door: None,
-        suites: None,
-        layers: None,
-        simulator_wait: Duration::ZERO,
-        xcodebuild_wait: Duration::ZERO,
-        limits_hit: Vec::new(),
-        attestation_sha256: None,
-        attestation_flags: Vec::new(),
-        budget: proctor_model::Allowance::default(),
-        retry_at: None,
-        graded_in: None,
-        changes: proctor_model::ChangeFacts::default(),
-        tree_sha256: None,
-        notes: Vec::new(),
+        ..TrialOutcome::unknown(key)
     }
 }
 

@@ -1,23 +1,17 @@
 //! The server of a rehearsal: it finds the answer to each request, and keeps what was asked.
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::sync::Arc;
 
-use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-use crate::answer::Answer;
-use crate::asked::Asked;
 use crate::http;
 use crate::kept::{Kept, KeptRequest};
-use crate::script::{Play, Script, Tokens, Turn};
+use crate::script::Script;
 use crate::stage::Stage;
-use crate::translate;
 
 /// How a server is set up.
 #[derive(Debug)]

@@ -1,7 +1,9 @@
 //! The log of the shims, read back. Where it is a file, agents can write to it: nothing is trusted to be well-formed.
 
 use std::fs::File;
+use std::fs::OpenOptions;
 use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 

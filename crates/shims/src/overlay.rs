@@ -1,13 +1,14 @@
 //! The folder of shims: laid out, put in front of `PATH`, and checked afterwards.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, Metadata, OpenOptions, Permissions};
+use std::fs::{self, Metadata, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use super::call_listener::CallListener;
+use super::log::new_log;
 use super::log::{ShimLog, read_log};
 use proctor_record::Redactor;
 use proctor_supervise::{find_program, spawn_gate};

@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use super::WorkspaceError;
 use super::beneath::Held;
 use super::caches::is_cache;
-use super::shared::Shared;
+use super::common::Shared;
 use super::store::{Piece, Shape};
 use super::tree::FileKind;
 
@@ -41,17 +41,6 @@ impl<'a> BaseCommit<'a> {
         let rules = self.0.ignores()?;
         let covers = |rules: Ignores| rules.covers(path, false) || rules.covers(path, true);
         Ok(is_cache(path) || rules.is_some_and(covers))
-    }
-
-    pub(super) fn shared(&self) -> &Shared {
-        self.0.shared
-    }
-
-    /// What is at `path`; nothing where there is none.
-    pub(super) fn held(&self, path: &Path) -> Result<Option<Held>, String> {
-        let piece = self.0.files.get(path);
-        let held = piece.map(|piece| self.0.held(piece)).transpose();
-        held.map_err(|error| format!("{}: {error}", path.display()))
     }
 
     /// All files and links, from the root, in the order of their paths.

@@ -12,6 +12,7 @@ mod base;
 mod beneath;
 mod caches;
 mod capture;
+mod common;
 mod descent;
 mod diff;
 mod error;
@@ -31,7 +32,6 @@ mod put;
 mod reading;
 mod remove;
 mod seal;
-mod shared;
 mod shared;
 mod source;
 mod spread;
@@ -56,7 +56,6 @@ pub use histories::histories;
 pub use left::{Captured, ChangedPath, Content, IgnoredPath, LeftFile, Now};
 pub use manifest::{
     Care, Change, ChangeKind, Entry, MAX_DEPTH, MAX_ENTRIES, MAX_READ_BYTES, Manifest, changes,
-    manifest, manifest_since,
 };
 pub use noted::Noted;
 pub use owner::{FORGOTTEN, SCRATCH, Swept, claim, sweep_stale};
@@ -65,6 +64,7 @@ pub use prepare::Workspace;
 pub use put::{LaidAt, LaidFile, Times};
 pub use source::{ResolveOptions, Source, has_remote, resolve};
 pub use survey::survey;
+pub use survey::{manifest, manifest_since};
 pub use template::Template;
 pub use trash::TrashReport;
 pub use tree_digest::{sha256, sha256_hex, sha256_of};

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Regular files over this many bytes (as they seem: holes count) are noted by size, not read.
 pub const MAX_READ_BYTES: u64 = 1 << 30;

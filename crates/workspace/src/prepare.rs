@@ -10,10 +10,10 @@ use std::sync::{Arc, PoisonError};
 
 use rustix::fs::{Mode, OFlags};
 
+use super::common::Shared;
 use super::descent::FOLDER;
 use super::noted::now_ns;
 use super::place::Place;
-use super::template::Shared;
 use super::{Template, WorkspaceError, owner, shared, spread};
 use proctor_model::WorkspaceKind;
 

@@ -1,22 +1,20 @@
 //! The project checked out once per run, and everything else that every trial's folder starts with.
 
-use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::fs::{self};
+use std::path::Path;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use git2::{Oid, Repository};
 
 use super::base::BaseCommit;
-use super::place::Place;
+use super::common::Shared;
 use super::seal::{self, Layout, Seal, Tracked};
-use super::shared::Shared;
 use super::spread::Plan;
-use super::store::{Shape, Store, Writer};
+use super::store::{Shape, Writer};
 use super::trash::{Trash, TrashReport};
 use super::tree::{self, FileKind, Listing};
 use super::{Source, WorkspaceError, owner};

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use proctor_model::{
-    AgentId, Cell, Cost, Grade, Infra, Integrity, Measures, Progress, ScenarioId, StreamReport,
-    TaskId, Termination, TrialKey, TrialOutcome, WorkspaceKind,
+    AgentId, Cell, Cost, Grade, Infra, Progress, ScenarioId, TaskId, Termination, TrialKey,
+    TrialOutcome,
 };
 
 pub(super) fn key(index: u32) -> TrialKey {
@@ -34,53 +34,20 @@ pub(super) fn begun(planned: usize) -> Progress {
 
 pub(super) fn outcome(index: u32) -> TrialOutcome {
     TrialOutcome {
-        key: key(index),
-        awaits_grading: false,
         task_kind: "capability".to_owned(),
         agent_kind: "replay".to_owned(),
-        ts_start: String::new(),
-        ts_end: String::new(),
         termination: Termination::Completed,
         grade: Grade::Pass,
-        integrity: Integrity::default(),
         infra: Infra::None,
         success: true,
         failure_reason: None,
-        verdicts: Vec::new(),
         exit_code: Some(0),
         wall_time: Some(Duration::from_millis(1_300)),
-        paused: Duration::ZERO,
-        lingered: false,
-        leftovers: Vec::new(),
-        peak_memory_kib: None,
-        peak_processes: None,
-        host: proctor_model::HostLoad::default(),
-        stream: StreamReport::default(),
         cost: Cost {
             billed_usd: Some(0.0123),
             ..Cost::default()
         },
-        measures: Measures::default(),
-        isolation: proctor_model::Isolation::None,
-        workspace: WorkspaceKind::Worktree,
-        overhead: Duration::ZERO,
-        jobs: 1,
-        shim_log: None,
-        network: proctor_model::Network::Host,
-        door: None,
-        suites: None,
-        layers: None,
-        simulator_wait: Duration::ZERO,
-        xcodebuild_wait: Duration::ZERO,
-        limits_hit: Vec::new(),
-        attestation_sha256: None,
-        attestation_flags: Vec::new(),
-        budget: proctor_model::Allowance::default(),
-        retry_at: None,
-        graded_in: None,
-        changes: proctor_model::ChangeFacts::default(),
-        tree_sha256: None,
-        notes: Vec::new(),
+        ..TrialOutcome::unknown(key(index))
     }
 }
 

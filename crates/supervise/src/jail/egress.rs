@@ -3,7 +3,6 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _};
-use std::os::fd::OwnedFd;
 
 use rustix::process::{Pid, WaitOptions, WaitStatus, waitpid};
 

@@ -1,6 +1,8 @@
 //! What the harness tells a helper that keeps a trial, as bytes in a file without a name: never on a command line.
 
 use std::ffi::{CString, OsStr, OsString};
+use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 

@@ -5,8 +5,8 @@ use std::path::{Component, Path};
 
 use crate::cli::commands::cassette::LONGEST_FILE;
 use crate::cli::failure::{Failure, Kind, Outcome};
-use crate::trial::read_kept;
 use proctor_cassette::FileChange;
+use proctor_graders::kept;
 use proctor_model::path_text::to_text;
 use proctor_record::TrialDir;
 use proctor_workspace::{ChangedPath, Content, LeftFile, Now};
@@ -28,7 +28,7 @@ pub(super) fn changes(trial: &TrialDir) -> Outcome<(Vec<FileChange>, Vec<String>
         }
     }
     // The lines count from the project's folder, and so does a cassette.
-    let kept = read_kept(trial, Path::new(""))
+    let kept = kept::read(trial, Path::new(""))
         .map_err(|why| Failure::at(format_args!("read {}", path.display()), why))?;
     let ignored = kept.ignored.iter();
     let mut left_out: Vec<String> = ignored

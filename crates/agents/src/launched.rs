@@ -30,15 +30,17 @@ const OWN_FOLDER: [&str; 5] = [
 ];
 
 /// Where names of programs are looked for.
-#[derive(Clone, Copy)]
-pub(super) struct Search<'a> {
-    pub(super) path: &'a OsStr,
+#[derive(Debug, Clone, Copy)]
+pub struct Search<'a> {
+    /// `PATH`.
+    pub path: &'a OsStr,
     /// The folder that the agent begins in.
-    pub(super) cwd: &'a Path,
+    pub cwd: &'a Path,
 }
 
 /// The programs, links followed, the one that is named first; none where it is not there.
-pub(super) fn programs(argv: &[OsString], search: Search<'_>) -> Vec<PathBuf> {
+#[must_use]
+pub fn programs_started(argv: &[OsString], search: Search<'_>) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let named = argv.first().and_then(|name| program(name, search));
     let Some(named) = named else { return found };
@@ -231,7 +233,7 @@ mod tests {
         };
         for (body, behind) in cases {
             let wrapper = file(&at("bin/agent"), &format!("#!/bin/sh\n{body}\n"));
-            let found = programs(&["agent".into()], search);
+            let found = programs_started(&["agent".into()], search);
             let expected: Vec<&PathBuf> = [&wrapper].into_iter().chain(behind).collect();
             assert_eq!(found.iter().collect::<Vec<_>>(), expected, "{body}");
         }
@@ -249,7 +251,7 @@ mod tests {
             ),
         );
         let words = ["/usr/bin/env".into(), "outer".into()];
-        let found = programs(&words, search);
+        let found = programs_started(&words, search);
         assert_eq!(found[1..], [outer, inner, real]);
     }
 }

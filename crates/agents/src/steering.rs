@@ -7,7 +7,7 @@ use std::path::Path;
 use proctor_record::digest_of;
 
 /// Files that steer agents, below the workspace.
-pub(super) const WORKSPACE_FILES: [&str; 16] = [
+pub const WORKSPACE_FILES: [&str; 16] = [
     "CLAUDE.md",
     "CLAUDE.local.md",
     "AGENTS.md",
@@ -27,7 +27,7 @@ pub(super) const WORKSPACE_FILES: [&str; 16] = [
 ];
 
 /// The same below an agent's home; the folders of Codex and Claude Code may lie elsewhere.
-pub(super) const HOME_FILES: [&str; 9] = [
+pub const HOME_FILES: [&str; 9] = [
     ".gitconfig",
     ".gemini/settings.json",
     ".gemini/GEMINI.md",
@@ -40,7 +40,7 @@ pub(super) const HOME_FILES: [&str; 9] = [
 ];
 
 /// Settings of the machine, which hold for all who start an agent on it. A jail does not show them.
-pub(super) const MACHINE_FILES: [&str; 17] = [
+pub const MACHINE_FILES: [&str; 17] = [
     "/etc/codex/config.toml",
     "/etc/codex/managed_config.toml",
     "/etc/codex/requirements.toml",
@@ -61,18 +61,20 @@ pub(super) const MACHINE_FILES: [&str; 17] = [
 ];
 
 /// Files of opencode's settings to which its variables lead.
-pub(super) const NAMED_FILES: [&str; 4] = [
+pub const NAMED_FILES: [&str; 4] = [
     "OPENCODE_CONFIG",
     "OPENCODE_CONFIG_DIR/opencode.json",
     "OPENCODE_CONFIG_DIR/opencode.jsonc",
     "OPENCODE_CONFIG_DIR/config.json",
 ];
 
-pub(super) const CODEX_FILES: [&str; 3] = ["config.toml", "AGENTS.md", "AGENTS.override.md"];
-pub(super) const CLAUDE_FILES: [&str; 3] = ["settings.json", "settings.local.json", "CLAUDE.md"];
+/// The same in the folder of Codex.
+pub const CODEX_FILES: [&str; 3] = ["config.toml", "AGENTS.md", "AGENTS.override.md"];
+/// The same in the folder of Claude Code.
+pub const CLAUDE_FILES: [&str; 3] = ["settings.json", "settings.local.json", "CLAUDE.md"];
 
 /// No file of settings is larger.
-pub(super) const MOST_BYTES: u64 = 4 << 20;
+const MOST_BYTES: u64 = 4 << 20;
 
 /// Instructions that agents read in a folder that they work in, and in those above it.
 pub fn memories_of_folder() -> impl Iterator<Item = String> {
@@ -99,22 +101,27 @@ fn memory(folder: &str, name: &str) -> Option<String> {
 }
 
 /// Device, inode, size, and time of change and of writing: as long as they stay, so does the content.
-pub(super) type Stamp = [i128; 7];
+pub type Stamp = [i128; 7];
 
 /// Those of some files that are there, under their names.
-pub(super) fn files(folder: &Path, prefix: &str, names: &[&str]) -> Vec<(String, String)> {
+#[must_use]
+pub fn files(folder: &Path, prefix: &str, names: &[&str]) -> Vec<(String, String)> {
     let seen = |name: &&str| Some((format!("{prefix}{name}"), digest(&folder.join(name))?));
     names.iter().filter_map(seen).collect()
 }
 
-pub(super) fn digest(file: &Path) -> Option<String> {
+/// The digest of a file that is there.
+#[must_use]
+pub fn digest(file: &Path) -> Option<String> {
     let about = fs::metadata(file).ok()?;
     (about.is_file() && about.len() <= MOST_BYTES)
         .then(|| digest_of(file).ok())
         .flatten()
 }
 
-pub(super) fn stamp(about: &Metadata) -> Stamp {
+/// The stamp of a file.
+#[must_use]
+pub fn stamp(about: &Metadata) -> Stamp {
     [
         about.dev().into(),
         about.ino().into(),

@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use crate::trial::graded::Pruned;
 use proctor_config::LimitSettings;
 use proctor_model::Oversize;
 use proctor_model::path_text::{to_path, to_text};
@@ -26,7 +25,10 @@ pub struct Kept {
 }
 
 /// Writes `changes.patch`, `changes.jsonl` and the large files: all that graders need, now or later.
-pub(super) fn keep(
+///
+/// # Errors
+/// A file cannot be written.
+pub fn keep(
     captured: &Captured,
     trial: &TrialDir,
     subdir: &Path,
@@ -58,10 +60,13 @@ pub(super) fn keep(
     proctor_record::write_changes(trial, (&captured.patch, &lines), redactor)
 }
 
-/// Drops content that is over the limits of what is kept, once it was graded.
-pub(super) fn prune(trial: &TrialDir, limits: &LimitSettings) -> Pruned {
+/// Drops content that is over the limits of what is kept, once it was graded; gives the limits that were reached.
+///
+/// # Errors
+/// The list cannot be written anew.
+pub fn prune(trial: &TrialDir, limits: &LimitSettings) -> Result<Vec<&'static str>, RecordError> {
     let (mut bytes, mut files) = (limits.artifacts, limits.artifact_files);
-    let dropped = proctor_record::drop_content(trial, &mut |size| {
+    proctor_record::drop_content(trial, &mut |size| {
         if files == 0 {
             return Some("artifact_files");
         }
@@ -70,17 +75,7 @@ pub(super) fn prune(trial: &TrialDir, limits: &LimitSettings) -> Pruned {
         };
         (bytes, files) = (left, files - 1);
         None
-    });
-    match dropped {
-        Ok(limits_hit) => Pruned {
-            limits_hit,
-            notes: Vec::new(),
-        },
-        Err(error) => Pruned {
-            limits_hit: Vec::new(),
-            notes: vec![format!("changes.jsonl could not be cut: {error}")],
-        },
-    }
+    })
 }
 
 /// Reads what was kept of a trial's changes; paths begin at the root of the work tree that holds the project in `subdir`.

@@ -1,0 +1,85 @@
+//! What a suite needs of Apple's tools.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use super::choice::{Wanted, wanted};
+use proctor_config::{GraderSpec, Simulators, Suite, TaskSpec};
+use proctor_supervise::find_program;
+
+/// Whether anything in the suite calls Apple's tools.
+#[must_use]
+pub fn is_needed(suite: &Suite) -> bool {
+    let graders = suite.tasks.iter().flat_map(|task| &task.graders);
+    suite.settings.prewarm_spm
+        || suite.project.simulators != Simulators::Single
+        || graders.into_iter().any(GraderSpec::is_apple)
+}
+
+/// Whether prompts of the suite name a simulator, which each of them then has for itself.
+#[must_use]
+pub fn names_simulator(suite: &Suite) -> bool {
+    wanted(&suite.project).is_some_and(|wanted| wanted != Wanted::None)
+}
+
+/// `xcodebuild` and `xcrun` on this PATH.
+///
+/// # Errors
+/// A sentence on what is missing and what needs it.
+pub fn find_tools(suite: &Suite, path: &OsStr) -> Result<[PathBuf; 2], String> {
+    let tool = |name: &str| find_program(OsStr::new(name), path, Path::new("/"));
+    match (tool("xcodebuild"), tool("xcrun")) {
+        (Some(xcodebuild), Some(xcrun)) => Ok([xcodebuild, xcrun]),
+        (xcodebuild, _) => {
+            let absent = if xcodebuild.is_none() {
+                "xcodebuild"
+            } else {
+                "xcrun"
+            };
+            Err(format!(
+                "{}: {absent} is not on PATH; install Xcode and run `xcode-select --install`, or leave those tasks out with --task-ids",
+                what_needs(suite)
+            ))
+        }
+    }
+}
+
+/// The devices that trials of a suite want.
+///
+/// # Errors
+/// Something needs a device, and none is named.
+pub fn wanted_by(suite: &Suite) -> Result<Wanted, String> {
+    let found = wanted(&suite.project);
+    let names_none = |grader: &GraderSpec| match grader {
+        GraderSpec::IosTestPass(options) => options.destination.is_none(),
+        other => other.is_apple(),
+    };
+    let device = |task: &&TaskSpec| task.graders.iter().any(names_none);
+    match (found, suite.tasks.iter().find(device)) {
+        (Some(wanted), _) => Ok(wanted),
+        (None, None) if suite.project.simulators == Simulators::Single => Ok(Wanted::None),
+        (None, task) => {
+            let whose = task.map_or("project.simulators".to_owned(), |task| {
+                format!("task {}", task.id)
+            });
+            Err(format!(
+                "{whose}: no simulator is named; set project.simulator_name, or build_params.destination or build_params.simulator_udid"
+            ))
+        }
+    }
+}
+
+/// What of a suite needs Apple's tools, in words.
+fn what_needs(suite: &Suite) -> String {
+    let graders = suite.tasks.iter().find_map(|task| {
+        let grader = task.graders.iter().find(|grader| grader.is_apple())?;
+        Some(format!("task {}: grader {}", task.id, grader.type_name()))
+    });
+    graders.unwrap_or_else(|| {
+        if suite.settings.prewarm_spm {
+            "suite.prewarm_spm".to_owned()
+        } else {
+            "project.simulators".to_owned()
+        }
+    })
+}
