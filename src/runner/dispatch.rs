@@ -17,6 +17,7 @@ use crate::runner::metadata::JournalEnd;
 use crate::runner::schedule::{Begin, BudgetLimits, End, Schedule, Spent, Step};
 use crate::runner::sealed::Sealed;
 use crate::trial::{ProgressSink, RunContext, crashed_outcome, recover, run_trial};
+use proctor_config::OnUncontained;
 use proctor_model::{Infra, Isolation, LaneState, Progress, RUN_BUDGET, Termination, TrialOutcome};
 use proctor_record::Journal;
 
@@ -348,7 +349,8 @@ impl Dispatch {
             return;
         }
         tally.uncontained += 1;
-        let goes_on = self.context.suite.settings.isolation.goes_on_uncontained;
+        let goes_on =
+            self.context.suite.settings.isolation.on_uncontained == OnUncontained::Continue;
         if goes_on || outcome.isolation == Isolation::Jail || tally.uncontained_by.is_some() {
             return;
         }
