@@ -8,7 +8,7 @@ use crate::{
     AgentKind, CcusagePackage, GraderSpec, PlanMode, ProjectSource, PromptVia, Simulators,
     TaskKind, TranscriptMode, load_config_only,
 };
-use proctor_model::{Network, ScenarioId, WorkspaceKind};
+use proctor_model::{Isolation, Network, ScenarioId, WorkspaceKind};
 
 fn scenario(id: &str) -> ScenarioId {
     ScenarioId::new(id).expect("a fit id")
@@ -161,10 +161,7 @@ fn every_key_is_read() {
     let env: Vec<(&str, &str)> = settings.env.iter().map(|(n, v)| (&**n, &**v)).collect();
     assert_eq!(env, [("DEPTH", "3"), ("FLAG", "true"), ("WORD", "on")]);
     let isolation = &settings.isolation;
-    assert_eq!(
-        isolation.asked.level(),
-        Some(proctor_model::Isolation::External)
-    );
+    assert_eq!(isolation.asked.level(), Some(Isolation::External));
     assert!(isolation.asked.require);
     assert_eq!(isolation.wrapper.len(), 4);
     assert_eq!(isolation.max_processes, 200);
