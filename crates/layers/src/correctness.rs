@@ -178,18 +178,6 @@ impl Inquiry {
         }
     }
 
-    /// All findings, once `judge` has answered every question that comes up.
-    pub fn finish_with(
-        mut self,
-        judge: &mut dyn FnMut(&JudgeCheck) -> Result<JudgeReply, JudgeFailure>,
-    ) -> Findings {
-        while let Some(question) = self.question() {
-            let reply = judge(question);
-            self.reply(reply);
-        }
-        self.finish()
-    }
-
     /// All findings; what was never asked is skipped.
     #[must_use]
     pub fn finish(self) -> Findings {
