@@ -18,6 +18,7 @@ use crate::runner::prior_results::settles;
 use crate::runner::schedule::{Begin, BudgetLimits, End, Schedule, Spent, Step};
 use crate::runner::sealed::Sealed;
 use crate::trial::{ProgressSink, RunContext, crashed_outcome, run_trial};
+use proctor_config::OnUncontained;
 use proctor_model::{Infra, Isolation, LaneState, Progress, Termination, TrialOutcome};
 use proctor_record::Journal;
 
@@ -343,7 +344,8 @@ impl Dispatch {
             return;
         }
         tally.uncontained += 1;
-        let goes_on = self.context.suite.settings.isolation.goes_on_uncontained;
+        let goes_on =
+            self.context.suite.settings.isolation.on_uncontained == OnUncontained::Continue;
         if goes_on || outcome.isolation == Isolation::Jail || tally.uncontained_by.is_some() {
             return;
         }

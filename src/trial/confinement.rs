@@ -75,8 +75,8 @@ impl Confinement {
         places: &Places<'_>,
         probe: fn() -> &'static Probe,
     ) -> Result<Self, (String, String)> {
-        let asked = &places.suite.settings.isolation;
-        let wanted = asked.level.unwrap_or(Isolation::Jail);
+        let asked = &places.suite.settings.isolation.asked;
+        let wanted = asked.level().unwrap_or(Isolation::Jail);
         let mut confinement = Self::at(wanted, places);
         if wanted != Isolation::Jail {
             return Ok(confinement);

@@ -6,28 +6,40 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use proctor_model::vocabulary::{Argv, Id, Map, Variable, Word};
 use proctor_model::{AgentId, Pricing};
 
 /// One of `agents:`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct AgentSpec {
-    /// `id`
+    /// Name in rows, reports and folders. Must be unique, ignoring case.
+    #[schemars(with = "Id")]
     pub id: AgentId,
-    /// `kind`
+    /// Which agent it is: decides how it is started and how its output is read.
     pub kind: AgentKind,
-    /// `command`: argv with `{PROMPT}`, `{WORKDIR}`, `{OUT_JSON}` inside tokens and `{EXTRA_ARGS}` as a token.
+    /// Program and arguments. `{PROMPT}`, `{WORKDIR}` and `{OUT_JSON}` are replaced; a word that is exactly
+    /// `{EXTRA_ARGS}` becomes the arguments of the scenario. Required by every kind but `replay`.
+    #[serde(default)]
+    #[schemars(with = "Option<Argv>")]
     pub command: Vec<String>,
-    /// `env`
+    /// Environment variables of this agent.
+    #[serde(default)]
+    #[schemars(with = "Map<Variable, Word>")]
     pub env: BTreeMap<String, String>,
     /// `pricing`
+    #[serde(skip)]
     pub pricing: Option<Pricing>,
-    /// `prompt_via` (new): where the prompt goes when no token holds it.
+    /// `prompt_via`: where the prompt goes when no token holds it.
+    #[serde(skip)]
     pub prompt_via: PromptVia,
-    /// `lane` (new): agents of one lane share their provider's limits; the agent's id by default.
+    /// `lane`: agents of one lane share their provider's limits; the agent's id by default.
+    #[serde(skip)]
     pub lane: String,
-    /// `max_parallel` (new): most trials of this agent's lane at once; `None` is as many as run at all.
+    /// Maximum number of trials at once in this agent's lane. The smallest value in a lane counts.
+    #[schemars(range(min = 1, max = 1_000))]
     pub max_parallel: Option<u32>,
     /// What a `replay` agent plays.
+    #[serde(skip)]
     pub replay: Option<ReplaySpec>,
 }
 

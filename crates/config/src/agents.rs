@@ -1,7 +1,6 @@
 //! `agents:` as they are read, with what a schema cannot say.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -10,8 +9,8 @@ use serde::Deserialize;
 use crate::at::At;
 use crate::problem::did_you_mean;
 use crate::{AgentKind, AgentSpec, PromptVia, ReplaySpec};
-use proctor_model::vocabulary::{AnyPath, Argv, Id, Map, Variable, Word, without};
-use proctor_model::{AgentId, Pricing};
+use proctor_model::Pricing;
+use proctor_model::vocabulary::{AnyPath, Id, without};
 
 /// Tokens of `command` that are replaced.
 const PLACEHOLDERS: [&str; 4] = ["{PROMPT}", "{WORKDIR}", "{OUT_JSON}", "{EXTRA_ARGS}"];
@@ -40,19 +39,8 @@ impl AgentKind {
     "else" = {"required": ["command"]},
 ))]
 pub(super) struct AgentKeys {
-    /// Name in rows, reports and folders. Must be unique, ignoring case.
-    #[schemars(with = "Id")]
-    id: AgentId,
-    /// Which agent it is: decides how it is started and how its output is read.
-    kind: AgentKind,
-    /// Program and arguments. `{PROMPT}`, `{WORKDIR}` and `{OUT_JSON}` are replaced; a word that is exactly
-    /// `{EXTRA_ARGS}` becomes the arguments of the scenario. Required by every kind but `replay`.
-    #[schemars(with = "Option<Argv>")]
-    command: Option<Vec<String>>,
-    /// Environment variables of this agent.
-    #[serde(default)]
-    #[schemars(with = "Map<Variable, Word>")]
-    env: BTreeMap<String, String>,
+    #[serde(flatten)]
+    spec: AgentSpec,
     /// Prices in USD per token. They come before `prices` and the list prices.
     pricing: Option<PricingKeys>,
     /// How the prompt reaches the agent. By default as an argument if a word of the command holds `{PROMPT}`; otherwise
@@ -62,9 +50,6 @@ pub(super) struct AgentKeys {
     /// them. By default the agent's id.
     #[schemars(with = "Option<Id>")]
     lane: Option<String>,
-    /// Maximum number of trials at once in this agent's lane. The smallest value in a lane counts.
-    #[schemars(range(min = 1, max = 1_000))]
-    max_parallel: Option<u32>,
     /// Folder with recorded trials. Required by kind `replay`, and only allowed there.
     #[schemars(with = "Option<AnyPath>")]
     cassettes: Option<PathBuf>,
@@ -113,20 +98,20 @@ struct PricingKeys {
 /// One of `agents:`.
 pub(super) fn agent(keys: AgentKeys, at: &At<'_>) -> AgentSpec {
     let replay = replay(&keys, at);
-    let prompt_via = prompt_via(&keys);
-    let lane = keys.lane.unwrap_or_else(|| keys.id.to_string());
-    let pricing = keys.pricing.map(|it| pricing(&it, &at.key("pricing")));
-    let spec = AgentSpec {
-        id: keys.id,
-        kind: keys.kind,
-        command: keys.command.unwrap_or_default(),
-        env: keys.env,
-        pricing: pricing.flatten(),
-        prompt_via,
-        lane,
-        max_parallel: keys.max_parallel,
-        replay,
+    let mut spec = keys.spec;
+    spec.replay = replay;
+    // Where no token holds the prompt, agents that read it on standard input get it there.
+    let has_token = spec.command.iter().any(|word| word.contains("{PROMPT}"));
+    let is_read = !has_token && spec.kind.reads_standard_input();
+    let usual = if is_read {
+        PromptVia::Stdin
+    } else {
+        PromptVia::Argument
     };
+    spec.prompt_via = keys.prompt_via.unwrap_or(usual);
+    spec.lane = keys.lane.unwrap_or_else(|| spec.id.to_string());
+    let pricing = keys.pricing.map(|it| pricing(&it, &at.key("pricing")));
+    spec.pricing = pricing.flatten();
     let written = at.key("command");
     if spec.kind != AgentKind::Replay {
         command(&spec, at);
@@ -138,20 +123,8 @@ pub(super) fn agent(keys: AgentKeys, at: &At<'_>) -> AgentSpec {
     spec
 }
 
-/// Where no token holds the prompt, agents that read it on standard input get it there.
-fn prompt_via(keys: &AgentKeys) -> PromptVia {
-    let mut words = keys.command.iter().flatten();
-    let has_token = words.any(|word| word.contains("{PROMPT}"));
-    keys.prompt_via
-        .unwrap_or(if !has_token && keys.kind.reads_standard_input() {
-            PromptVia::Stdin
-        } else {
-            PromptVia::Argument
-        })
-}
-
 fn replay(keys: &AgentKeys, at: &At<'_>) -> Option<ReplaySpec> {
-    if keys.kind != AgentKind::Replay {
+    if keys.spec.kind != AgentKind::Replay {
         for key in ["cassettes", "plays", "pace"].map(|name| at.key(name)) {
             if key.node().is_some() {
                 key.error("belongs to kind replay alone")

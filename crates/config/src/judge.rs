@@ -121,18 +121,8 @@ struct Server {
     /// The model, with its full version, so that results can be reproduced.
     #[schemars(with = "Word")]
     model: String,
-    /// Base URL of the server. By default `https://api.anthropic.com` or `https://api.openai.com/v1`.
-    #[schemars(with = "Option<Filled>")]
-    base_url: Option<String>,
-    /// Environment variable that holds the API key. By default `ANTHROPIC_API_KEY` or `OPENAI_API_KEY`; with a
-    /// `base_url`, no key is sent by default.
-    #[schemars(with = "Option<VariableRule>")]
-    api_key_env: Option<String>,
-    /// Maximum number of output tokens, including reasoning.
-    #[schemars(range(min = 64, max = 1_000_000), extend("default" = 2048))]
-    max_output_tokens: u32,
-    /// Temperature. By default none is sent, since some models reject it.
-    temperature: Option<f64>,
+    #[serde(flatten)]
+    endpoint: Endpoint,
 }
 
 /// One of `judges`.
@@ -186,17 +176,24 @@ impl JudgeProvider {
 }
 
 /// A server.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 pub struct Endpoint {
-    /// Where it is, without a slash at the end.
+    /// Base URL of the server. By default `https://api.anthropic.com` or `https://api.openai.com/v1`.
+    #[serde(default)]
+    #[schemars(with = "Option<Filled>")]
     pub base_url: String,
     /// Whether that is the provider's own server.
+    #[serde(skip)]
     pub is_own: bool,
-    /// The variable that holds the key; none is no key.
+    /// Environment variable that holds the API key. By default `ANTHROPIC_API_KEY` or `OPENAI_API_KEY`; with a
+    /// `base_url`, no key is sent by default.
+    #[serde(rename = "api_key_env")]
+    #[schemars(with = "Option<VariableRule>")]
     pub key_variable: Option<String>,
-    /// `max_output_tokens` (2048)
+    /// Maximum number of output tokens, including reasoning.
+    #[schemars(range(min = 64, max = 1_000_000), extend("default" = 2048))]
     pub max_output_tokens: u32,
-    /// `temperature`
+    /// Temperature. By default none is sent, since some models reject it.
     pub temperature: Option<f64>,
 }
 
@@ -283,25 +280,22 @@ fn spec(judge: Judge, at: &At<'_>, prices: &PriceTable) -> JudgeSpec {
 /// The server and its model. A key goes to the provider's own server or where its variable is named beside the server, and
 /// nowhere else.
 fn endpoint(own: &Own, server: Server, at: &At<'_>) -> (Endpoint, String) {
-    let is_own = server.base_url.is_none();
-    let base_url = server.base_url.unwrap_or_else(|| own.url.to_owned());
-    let base_url = base_url.trim_end_matches('/').to_owned();
-    let own_variable = is_own.then(|| own.key_variable.to_owned());
-    let key_variable = server.api_key_env.or(own_variable);
+    let mut endpoint = server.endpoint;
+    endpoint.is_own = endpoint.base_url.is_empty();
+    if endpoint.is_own {
+        own.url.clone_into(&mut endpoint.base_url);
+        let variable = endpoint.key_variable.take();
+        endpoint.key_variable = variable.or_else(|| Some(own.key_variable.to_owned()));
+    }
+    let url = endpoint.base_url.trim_end_matches('/').to_owned();
     let at = at.key("base_url");
-    if let Some(problem) = url_problem(&base_url) {
+    if let Some(problem) = url_problem(&url) {
         at.error(problem)
             .hint("write it as https://HOST[:PORT][/PATH]");
-    } else if key_variable.is_some() && base_url.starts_with("http://") && !is_loopback(&base_url) {
+    } else if endpoint.key_variable.is_some() && url.starts_with("http://") && !is_loopback(&url) {
         at.warning("sends a key without encryption");
     }
-    let endpoint = Endpoint {
-        base_url,
-        is_own,
-        key_variable,
-        max_output_tokens: server.max_output_tokens,
-        temperature: server.temperature,
-    };
+    endpoint.base_url = url;
     (endpoint, server.model)
 }
 

@@ -1,7 +1,5 @@
 //! Options of the graders `answer`, `path` and `budget`, and how they are read, also from `expect` and `suite.defaults`.
 
-use std::path::PathBuf;
-
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value as Json;
@@ -11,11 +9,8 @@ use crate::at::At;
 use crate::node::{Entry, Node, Value, quoted};
 use crate::problem::Place;
 use crate::walk;
-use proctor_layers::{
-    AnswerSchema, CorrectnessSpec, CostSpec, JudgeCheck, JudgeKind, Panel, PathSpec, Pattern,
-    Threshold,
-};
-use proctor_model::vocabulary::{AnyPath, AnyPattern, Anything, Filled, Listed, Word};
+use proctor_layers::{AnswerSchema, CorrectnessSpec, CostSpec, JudgeCheck, JudgeKind, PathSpec};
+use proctor_model::vocabulary::{Anything, Filled, Listed, Word};
 
 /// What is asked of a trial's answer, its path of tool calls and its bill: the short way to write the graders answer, path
 /// and budget.
@@ -32,51 +27,18 @@ pub(super) struct Expect {
 /// Passes if the agent's final answer passes all of these checks.
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct AnswerKeys {
-    /// Texts that the answer must all contain, ignoring case.
-    expected_in_answer: Option<Vec<String>>,
-    /// Texts of which the answer must contain at least one, ignoring case.
-    any_expected_in_answer: Option<Vec<String>>,
-    /// Texts that the answer must not contain, ignoring case.
-    not_in_answer: Option<Vec<String>>,
-    /// Text that the answer must equal, ignoring white space around both.
-    exact_match: Option<String>,
-    /// Regular expression in Python's syntax that must match somewhere in the answer.
-    #[schemars(with = "Option<AnyPattern>")]
-    regex_match: Option<String>,
+    #[serde(flatten)]
+    spec: CorrectnessSpec,
     /// JSON Schema (draft 2020-12) that the whole answer must satisfy.
     #[schemars(with = "Option<Anything>")]
     json_schema: Option<Json>,
     /// Rubrics that a judge scores from 1 to 5, if all checks without a judge pass.
     #[serde(default)]
-    llm_judge: Listed<Rubric>,
+    llm_judge: Listed<JudgeCheck>,
     /// Rubric about safety, after those of `llm_judge`.
-    safety_check: Option<Rubric>,
+    safety_check: Option<JudgeCheck>,
     /// Rubric about unsupported claims, after `safety_check`.
-    hallucination_check: Option<Rubric>,
-    /// Whether the question has a false premise. A judge then decides whether the answer corrects it, and the checks of
-    /// its text are skipped.
-    #[serde(default)]
-    refutes_premise: bool,
-}
-
-/// A rubric for a judge.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
-struct Rubric {
-    /// What the answer must satisfy.
-    #[schemars(with = "Filled")]
-    rule: String,
-    /// What the scores 1 to 5 mean, one text each.
-    #[schemars(with = "Option<Vec<Filled>>", length(min = 1))]
-    scale: Option<Vec<String>>,
-    /// Minimum score that passes, as a share of the scale: 0.5 is score 3, 0.7 is score 4, 0.9 is score 5.
-    #[schemars(range(min = 0, max = 1), extend("default" = 0.5))]
-    threshold: f64,
-    /// Example answers with their scores, for the judge.
-    #[schemars(with = "Option<Vec<Anything>>")]
-    few_shot_examples: Option<Vec<Json>>,
-    /// Text file with the facts that the judge may rely on.
-    #[schemars(with = "Option<AnyPath>")]
-    context_file: Option<PathBuf>,
+    hallucination_check: Option<JudgeCheck>,
 }
 
 /// The same as the grader path for traces, which may tell of agents that hand work to each other.
@@ -189,38 +151,35 @@ pub(super) fn answer(answer: AnswerKeys, at: &At<'_>) -> CorrectnessSpec {
                 .hint("an empty text is in every answer");
         }
     }
-    contradiction(&answer, &at.key("not_in_answer"));
-    let schema = answer
-        .json_schema
-        .clone()
-        .map(AnswerSchema::new)
-        .transpose();
-    let schema = schema.unwrap_or_else(|why| {
+    let mut spec = answer.spec;
+    contradiction(&spec, &at.key("not_in_answer"));
+    let schema = answer.json_schema.map(AnswerSchema::new).transpose();
+    spec.schema = schema.unwrap_or_else(|why| {
         at.key("json_schema")
             .error(format!("is no JSON Schema: {why}"))
             .hint("the draft is 2020-12; references stay within the schema");
         None
     });
-    let pattern = answer.regex_match.as_deref();
-    CorrectnessSpec {
-        pattern: pattern.and_then(|written| Pattern::new(written).ok()),
-        schema,
-        judges: judges(&answer, at),
-        panel: Panel::default(),
-        refutes_premise: answer.refutes_premise,
-        expected: answer.expected_in_answer,
-        any_expected: answer.any_expected_in_answer,
-        forbidden: answer.not_in_answer,
-        exact: answer.exact_match,
+    let list = at.key(JudgeKind::Rubric.key());
+    let rubrics = answer.llm_judge.into_readable();
+    let rubrics = rubrics.map(|(index, it)| judge(JudgeKind::Rubric, it, &list.item(index)));
+    spec.judges = rubrics.collect();
+    for (kind, check) in [
+        (JudgeKind::Safety, answer.safety_check),
+        (JudgeKind::Hallucination, answer.hallucination_check),
+    ] {
+        let check = check.map(|it| judge(kind, it, &at.key(kind.key())));
+        spec.judges.extend(check);
     }
+    spec
 }
 
 /// Says so where a text that must be there holds one that must not.
-fn contradiction(answer: &AnswerKeys, forbidden: &At<'_>) {
-    for (index, term) in answer.not_in_answer.iter().flatten().enumerate() {
+fn contradiction(spec: &CorrectnessSpec, forbidden: &At<'_>) {
+    for (index, term) in spec.forbidden.iter().flatten().enumerate() {
         let lowered = term.to_lowercase();
         let holds = |it: &&String| !term.is_empty() && it.to_lowercase().contains(&lowered);
-        if let Some(wanted) = answer.expected_in_answer.iter().flatten().find(holds) {
+        if let Some(wanted) = spec.expected.iter().flatten().find(holds) {
             let wanted = quoted(wanted);
             let message = format!("contradicts expected_in_answer, which asks for {wanted}");
             forbidden
@@ -231,32 +190,12 @@ fn contradiction(answer: &AnswerKeys, forbidden: &At<'_>) {
     }
 }
 
-fn judges(answer: &AnswerKeys, at: &At<'_>) -> Vec<JudgeCheck> {
-    let list = at.key(JudgeKind::Rubric.key());
-    let rubrics = answer.llm_judge.readable();
-    let rubrics = rubrics.map(|(index, rubric)| (JudgeKind::Rubric, rubric, list.item(index)));
-    let one = |kind: JudgeKind, rubric| Some((kind, Option::as_ref(rubric)?, at.key(kind.key())));
-    let safety = one(JudgeKind::Safety, &answer.safety_check);
-    let grounding = one(JudgeKind::Hallucination, &answer.hallucination_check);
-    rubrics
-        .chain(safety)
-        .chain(grounding)
-        .map(|(kind, rubric, at)| judge(kind, rubric, &at))
-        .collect()
-}
-
-fn judge(kind: JudgeKind, rubric: &Rubric, at: &At<'_>) -> JudgeCheck {
-    let context = rubric.context_file.as_ref();
-    let examples = rubric.few_shot_examples.iter().flatten();
-    JudgeCheck {
-        kind,
-        rule: rubric.rule.clone(),
-        scale: rubric.scale.clone().unwrap_or_default(),
-        threshold: Threshold::new(rubric.threshold).unwrap_or_default(),
-        context_file: context.map(|path| at.key("context_file").file(path)),
-        examples: examples.map(Json::to_string).collect(),
-        panel: Panel::default(),
+fn judge(kind: JudgeKind, mut check: JudgeCheck, at: &At<'_>) -> JudgeCheck {
+    check.kind = kind;
+    if let Some(path) = &mut check.context_file {
+        *path = at.key("context_file").file(path);
     }
+    check
 }
 
 /// What is asked of a path, and of handoffs.

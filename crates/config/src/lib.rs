@@ -48,7 +48,7 @@ pub use agent_spec::{AgentKind, AgentSpec, PromptVia, ReplaySpec};
 pub use asked::Asked;
 pub use filter::{Filter, UnknownId, UnknownIds};
 pub use grader_spec::{GraderSpec, IosTestOptions, TestFormat, TestsSpec, Twin, TwinEdit};
-pub use isolation::{IsolationSettings, Lent};
+pub use isolation::{IsolationAsked, IsolationSettings, Lent, OnUncontained};
 pub use judge::{Endpoint, JudgeProvider, JudgeSettings, JudgeSpec, ReplayMode, Unbounded};
 pub use limits::LimitSettings;
 pub use load::{

@@ -10,15 +10,20 @@ use crate::at::At;
 use proctor_model::vocabulary::{AnyPath, Filled, Inside, Word};
 
 /// Options of `retrieval`: the answer is a ranking.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 pub struct RetrievalOptions {
-    /// `answer_file`, relative to the project folder; without it the final answer is read.
+    /// JSON file with the ids, relative to the project's folder. By default they are read from the agent's final answer.
+    #[schemars(with = "Option<Inside>")]
     pub answer_file: Option<PathBuf>,
-    /// `expected_ids`
+    /// The relevant ids.
+    #[serde(rename = "expected_ids")]
+    #[schemars(with = "Vec<Word>", length(min = 1))]
     pub expected: Vec<String>,
-    /// `k` (10)
+    /// How many ids from the top of the ranking count.
+    #[schemars(range(min = 1, max = 1_000_000), extend("default" = 10))]
     pub k: NonZeroU32,
     /// `min_precision`, `min_recall`, `min_ndcg`, `min_mrr`, as far as they are asked for.
+    #[serde(skip)]
     pub least: Vec<(RankedFigure, f64)>,
 }
 
@@ -51,15 +56,8 @@ impl RankedFigure {
 /// Passes if the agent's ranking of ids is good enough. At least one of the minimums is required.
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Retrieval {
-    /// JSON file with the ids, relative to the project's folder. By default they are read from the agent's final answer.
-    #[schemars(with = "Option<Inside>")]
-    answer_file: Option<PathBuf>,
-    /// The relevant ids.
-    #[schemars(with = "Vec<Word>", length(min = 1))]
-    expected_ids: Vec<String>,
-    /// How many ids from the top of the ranking count.
-    #[schemars(range(min = 1, max = 1_000_000), extend("default" = 10))]
-    k: NonZeroU32,
+    #[serde(flatten)]
+    options: RetrievalOptions,
     /// Minimum precision among the first `k`.
     #[schemars(range(min = 0, max = 1))]
     min_precision: Option<f64>,
@@ -128,10 +126,8 @@ pub(super) fn retrieval(asked: Retrieval, at: &At<'_>) -> RetrievalOptions {
             .hint("ask for at least one of min_precision, min_recall, min_ndcg, min_mrr");
     }
     RetrievalOptions {
-        answer_file: asked.answer_file,
-        expected: asked.expected_ids,
-        k: asked.k,
         least,
+        ..asked.options
     }
 }
 

@@ -11,9 +11,8 @@ use crate::built_in::{BUILT_IN, BuiltIn, built_in_ids, plain, reason_against};
 use crate::mcp_paths;
 use crate::problem::did_you_mean;
 use crate::{AgentKind, LeftOut, ScenarioSpec};
-use proctor_model::host::HostRule;
-use proctor_model::vocabulary::{AnyPath, Host, Id, Inside, Listed, Map, Variable, Word};
-use proctor_model::{Network, ScenarioId};
+use proctor_model::ScenarioId;
+use proctor_model::vocabulary::{AnyPath, Inside, Listed, Map, Word};
 
 /// What `scenarios:` and the built-in ones amount to.
 #[derive(Debug, Default)]
@@ -27,40 +26,14 @@ pub(super) struct Scenarios {
 /// that it sets.
 #[derive(Clone, Deserialize, JsonSchema)]
 pub(super) struct ScenarioKeys {
-    /// Name in rows, reports and folders. Must be unique, ignoring case.
-    #[schemars(with = "Id")]
-    id: ScenarioId,
-    /// Shown in reports.
-    description: Option<String>,
-    /// Text put before the task's prompt.
-    prompt_prefix: Option<String>,
-    /// Text put after the task's prompt.
-    prompt_suffix: Option<String>,
-    /// Whether the prompt lists the build parameters.
-    #[serde(default)]
-    primed: bool,
-    /// Whether the prompt asks the agent to prefer MCP tools.
-    #[serde(default)]
-    prefer_mcp: bool,
-    /// JSON file with `mcpServers` for the agent. Without it, MCP is off.
-    #[schemars(with = "Option<AnyPath>")]
-    mcp_config: Option<PathBuf>,
+    #[serde(flatten)]
+    spec: ScenarioSpec,
     /// Files or folders to copy into the workspace.
     #[serde(default)]
     files: Listed<LaidFile>,
     /// Arguments that replace `{EXTRA_ARGS}`: a list for every agent, or a mapping from kinds of agents to lists.
     #[schemars(extend("default" = []))]
     agent_args: AgentArgs,
-    /// Environment variables of the agent.
-    #[serde(default)]
-    #[schemars(with = "Map<Variable, Word>")]
-    env: BTreeMap<String, String>,
-    /// Network access of agents; replaces `suite.network`. If the task sets one too, the stricter one applies.
-    network: Option<Network>,
-    /// Hosts that agents may reach besides those of `suite.hosts`.
-    #[serde(default)]
-    #[schemars(with = "Vec<Host>")]
-    hosts: Vec<HostRule>,
 }
 
 /// Arguments of every agent, or by kind.
@@ -98,7 +71,7 @@ pub(super) fn scenarios(entries: &Listed<ScenarioKeys>, choice: &Choice<'_, '_>)
     let base = choice.root.reading.base;
     let find = |id: &str| {
         let mut all = entries.readable();
-        let (index, entry) = all.find(|(_, entry)| entry.id.as_str() == id)?;
+        let (index, entry) = all.find(|(_, entry)| entry.spec.id.as_str() == id)?;
         Some((entry, list.item(index)))
     };
     let mut known = Vec::new();
@@ -120,7 +93,7 @@ pub(super) fn scenarios(entries: &Listed<ScenarioKeys>, choice: &Choice<'_, '_>)
         }
     }
     for (index, entry) in entries.readable() {
-        if built_in_ids().all(|id| id != entry.id.as_str()) {
+        if built_in_ids().all(|id| id != entry.spec.id.as_str()) {
             known.push(scenario(None, entry, &list.item(index)));
         }
     }
@@ -160,29 +133,17 @@ fn warn_of_absence(left_out: &[LeftOut], at: &At<'_>) {
 /// One entry of `scenarios:`; what it leaves out is as in the built-in scenario that it changes.
 fn scenario(start: Option<&ScenarioSpec>, keys: &ScenarioKeys, at: &At<'_>) -> ScenarioSpec {
     let inherited = |name: &str| start.filter(|_| !at.key(name).is_written());
-    let written = keys
-        .mcp_config
-        .as_ref()
-        .map(|path| at.reading.base.resolve(path));
-    let mcp_config = inherited("mcp_config").map_or(written, |start| start.mcp_config.clone());
-    if let Some(path) = &mcp_config {
+    let mut spec = keys.spec.clone();
+    let written = spec.mcp_config.map(|path| at.reading.base.resolve(path));
+    spec.mcp_config = inherited("mcp_config").map_or(written, |start| start.mcp_config.clone());
+    if let Some(path) = &spec.mcp_config {
         check_mcp_config(path, &at.key("mcp_config"));
     }
-    ScenarioSpec {
-        id: keys.id.clone(),
-        description: keys.description.clone(),
-        prompt_prefix: keys.prompt_prefix.clone(),
-        prompt_suffix: keys.prompt_suffix.clone(),
-        primed: inherited("primed").map_or(keys.primed, |start| start.primed),
-        prefer_mcp: inherited("prefer_mcp").map_or(keys.prefer_mcp, |start| start.prefer_mcp),
-        mcp_config,
-        mcp_paths: BTreeMap::new(),
-        files: laid_files(&keys.files, &at.key("files")),
-        agent_args: agent_args(&keys.agent_args),
-        env: keys.env.clone(),
-        network: keys.network,
-        hosts: keys.hosts.clone(),
-    }
+    spec.primed = inherited("primed").map_or(spec.primed, |start| start.primed);
+    spec.prefer_mcp = inherited("prefer_mcp").map_or(spec.prefer_mcp, |start| start.prefer_mcp);
+    spec.files = laid_files(&keys.files, &at.key("files"));
+    spec.agent_args = agent_args(&keys.agent_args);
+    spec
 }
 
 fn check_mcp_config(path: &Path, at: &At<'_>) {

@@ -98,7 +98,8 @@ fn inline(object: &mut Map<String, Value>, definitions: &Map<String, Value>) {
     }
 }
 
-/// Lines of comments become lines of text; how wide a number is in memory concerns nobody, and none is negative.
+/// Lines of comments become lines of text; how wide a number is in memory concerns nobody, and none is negative. What may be
+/// null has no default that is empty.
 fn describe(object: &mut Map<String, Value>) {
     if let Some(Value::String(text)) = object.get_mut("description") {
         *text = text.replace('\n', " ");
@@ -108,6 +109,13 @@ fn describe(object: &mut Map<String, Value>) {
         .is_some_and(|format| format == "double")
     {
         object.entry("minimum").or_insert(0.into());
+    }
+    let kinds = object.get("type").and_then(Value::as_array);
+    let is_empty = |it: &Value| *it == json!([]) || it == "";
+    if kinds.is_some_and(|kinds| kinds.contains(&json!("null")))
+        && object.get("default").is_some_and(is_empty)
+    {
+        object.remove("default");
     }
 }
 

@@ -81,30 +81,8 @@ enum PerTrial {
 /// Build parameters for graders. Primed prompts list them, and any other keys that you add.
 #[derive(Default, Deserialize, JsonSchema)]
 struct BuildKeys {
-    /// Xcode workspace.
-    #[schemars(with = "Option<Word>")]
-    workspace: Option<String>,
-    /// Xcode project.
-    #[schemars(with = "Option<Word>")]
-    project: Option<String>,
-    /// Scheme to build and test.
-    #[schemars(with = "Option<Word>")]
-    scheme: Option<String>,
-    /// Bundle id of the app.
-    #[schemars(with = "Option<Word>")]
-    bundle_id: Option<String>,
-    /// Build configuration.
-    #[schemars(with = "Option<Word>")]
-    configuration: Option<String>,
-    /// Simulator; it replaces `project.simulator_name`.
-    #[schemars(with = "Option<Word>")]
-    simulator_name: Option<String>,
-    /// Destination of xcodebuild.
-    #[schemars(with = "Option<Word>")]
-    destination: Option<String>,
-    /// Simulator by id.
-    #[schemars(with = "Option<Word>")]
-    simulator_udid: Option<String>,
+    #[serde(flatten)]
+    params: BuildParams,
     /// The same as `simulator_udid`.
     #[schemars(with = "Option<Word>")]
     simulator_id: Option<String>,
@@ -185,24 +163,33 @@ pub(super) fn project(keys: ProjectKeys, at: &At<'_>) -> Option<Project> {
 }
 
 /// What is there and empty is not set.
-fn build_params(keys: BuildKeys) -> BuildParams {
-    let is_set = |text: &String| !text.trim().is_empty();
-    let set = |text: Option<String>| text.filter(is_set);
-    let text = |value: serde_yaml::Value| value.as_str().map(str::to_owned);
-    let other = keys.other.into_iter();
-    let other = other.filter_map(|(key, value)| Some((text(key)?, text(value).filter(is_set)?)));
+fn build_params(mut keys: BuildKeys) -> BuildParams {
+    let is_empty = |text: &str| text.trim().is_empty();
+    let params = &mut keys.params;
+    for text in [
+        &mut params.workspace,
+        &mut params.project,
+        &mut params.scheme,
+        &mut params.bundle_id,
+        &mut params.configuration,
+        &mut params.simulator_name,
+        &mut params.destination,
+        &mut params.simulator_udid,
+        &mut keys.simulator_id,
+        &mut keys.udid,
+    ] {
+        text.take_if(|text| is_empty(text));
+    }
+    let own = keys.params.simulator_udid.take();
+    let other = keys.other.iter();
+    let other = other.filter_map(|(key, value)| Some((key.as_str()?, value.as_str()?)));
+    let other = other.filter(|(_, text)| !is_empty(text));
     BuildParams {
-        workspace: set(keys.workspace),
-        project: set(keys.project),
-        scheme: set(keys.scheme),
-        bundle_id: set(keys.bundle_id),
-        configuration: set(keys.configuration),
-        simulator_name: set(keys.simulator_name),
-        destination: set(keys.destination),
-        simulator_udid: set(keys.simulator_udid)
-            .or(set(keys.simulator_id))
-            .or(set(keys.udid)),
-        other: other.collect(),
+        simulator_udid: own.or(keys.simulator_id).or(keys.udid),
+        other: other
+            .map(|(key, text)| (key.to_owned(), text.to_owned()))
+            .collect(),
+        ..keys.params
     }
 }
 

@@ -2,10 +2,14 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use crate::{
     AgentKind, AgentSpec, Asked, JudgeSettings, McpSettings, Place, PriceSource, PriceTable,
     ScenarioSpec, Settings, TaskSpec,
 };
+use proctor_model::vocabulary::Word;
 use proctor_model::{Network, Pricing, ScenarioId};
 
 /// A whole suite: config and tasks together.
@@ -148,24 +152,33 @@ pub enum ProjectSource {
 }
 
 /// `project.build_params`; `null` and absent are the same.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 pub struct BuildParams {
-    /// `workspace`
+    /// Xcode workspace.
+    #[schemars(with = "Option<Word>")]
     pub workspace: Option<String>,
-    /// `project`
+    /// Xcode project.
+    #[schemars(with = "Option<Word>")]
     pub project: Option<String>,
-    /// `scheme`
+    /// Scheme to build and test.
+    #[schemars(with = "Option<Word>")]
     pub scheme: Option<String>,
-    /// `bundle_id`
+    /// Bundle id of the app.
+    #[schemars(with = "Option<Word>")]
     pub bundle_id: Option<String>,
-    /// `configuration`
+    /// Build configuration.
+    #[schemars(with = "Option<Word>")]
     pub configuration: Option<String>,
-    /// `simulator_name`
+    /// Simulator; it replaces `project.simulator_name`.
+    #[schemars(with = "Option<Word>")]
     pub simulator_name: Option<String>,
-    /// `destination`
+    /// Destination of xcodebuild.
+    #[schemars(with = "Option<Word>")]
     pub destination: Option<String>,
-    /// `simulator_udid`, `simulator_id` or `udid`
+    /// Simulator by id.
+    #[schemars(with = "Option<Word>")]
     pub simulator_udid: Option<String>,
     /// Further parameters of projects that are not Apple's: named in primed prompts, in the file's order.
+    #[serde(skip)]
     pub other: Vec<(String, String)>,
 }

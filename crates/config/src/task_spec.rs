@@ -8,37 +8,48 @@ use serde::Deserialize;
 
 use crate::{AgentKind, GraderSpec};
 use proctor_model::host::HostRule;
-use proctor_model::vocabulary::{Map, Variable, Word};
+use proctor_model::vocabulary::{AnyPath, Command, Filled, Glob, Host, Id, Map, Variable, Word};
 use proctor_model::{Network, ScenarioId, TaskId};
 
-/// A scenario: nothing but a named treatment.
-#[derive(Debug, Clone)]
+/// A scenario: the conditions under which agents work.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct ScenarioSpec {
-    /// Its id.
+    /// Name in rows, reports and folders. Must be unique, ignoring case.
+    #[schemars(with = "Id")]
     pub id: ScenarioId,
-    /// `description` (new): shown in reports.
+    /// Shown in reports.
     pub description: Option<String>,
     /// Text put before the task's prompt.
     pub prompt_prefix: Option<String>,
     /// Text put after the task's prompt.
     pub prompt_suffix: Option<String>,
     /// Whether the prompt lists the build parameters.
+    #[serde(default)]
     pub primed: bool,
     /// Whether the prompt asks the agent to prefer MCP tools.
+    #[serde(default)]
     pub prefer_mcp: bool,
-    /// MCP: `None` = switched off hard, else the file with `mcpServers`.
+    /// JSON file with `mcpServers` for the agent. Without it, MCP is off.
+    #[schemars(with = "Option<AnyPath>")]
     pub mcp_config: Option<PathBuf>,
     /// Paths in the words and variables of its servers that name something beside the config, and what they name.
+    #[serde(skip)]
     pub mcp_paths: BTreeMap<String, PathBuf>,
     /// Files or folders laid into the workspace: (from, path in the workspace's project folder).
+    #[serde(skip)]
     pub files: Vec<(PathBuf, PathBuf)>,
     /// Further agent arguments, put where `{EXTRA_ARGS}` is: (`None` = every agent, else that kind only, arguments).
+    #[serde(skip)]
     pub agent_args: Vec<(Option<AgentKind>, Vec<String>)>,
     /// Environment variables of the agent.
+    #[serde(default)]
+    #[schemars(with = "Map<Variable, Word>")]
     pub env: BTreeMap<String, String>,
-    /// `network` (new): that of its agents, if not what the suite says; of two the narrower one holds.
+    /// Network access of agents; replaces `suite.network`. If the task sets one too, the stricter one applies.
     pub network: Option<Network>,
-    /// `hosts` (new): what its agents may ask beside those of the suite.
+    /// Hosts that agents may reach besides those of `suite.hosts`.
+    #[serde(default)]
+    #[schemars(with = "Vec<Host>")]
     pub hosts: Vec<HostRule>,
 }
 
@@ -67,43 +78,67 @@ pub struct McpSettings {
 pub const MCP_TOOL_LOG: &str = "EVAL_MCP_TOOL_LOG";
 
 /// One of `tasks:`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct TaskSpec {
-    /// `id`
+    /// Name in rows, reports and folders. Must be unique, ignoring case.
+    #[schemars(with = "Id")]
     pub id: TaskId,
-    /// `description`
+    /// Shown in reports.
+    #[serde(default)]
     pub description: String,
-    /// `prompt`
+    /// What the agent is asked to do.
+    #[schemars(with = "Filled")]
     pub prompt: String,
-    /// `kind`
+    /// What the task is for.
+    #[schemars(extend("default" = "capability"))]
     pub kind: TaskKind,
-    /// `setup_commands`, each an argv; a shell string became `["sh", "-c", text]`.
+    /// Commands to run in the workspace before the agent starts.
+    #[serde(default)]
+    #[schemars(with = "Vec<Command>")]
     pub setup_commands: Vec<Vec<String>>,
-    /// `graders`, and after them `held_out_graders` (new).
+    /// `graders`, those of `expect`, and after them `held_out_graders`.
+    #[serde(skip)]
     pub graders: Vec<GraderSpec>,
     /// How many of the graders, the last ones, are held out.
+    #[serde(skip)]
     pub held_out: usize,
-    /// The places of those that say `shares_tree` (new): they work in what the grader before them left.
+    /// The places of those that say `shares_tree`: they work in what the grader before them left.
+    #[serde(skip)]
     pub sharing: BTreeSet<usize>,
-    /// `impossible` (new): whether no honest work can pass.
+    /// Whether the task has no honest solution. A trial that passes anyway raises an alarm.
+    #[serde(default)]
     pub impossible: bool,
-    /// `network` (new): that of its agents, if not what the suite says.
+    /// Network access of agents; replaces `suite.network`.
     pub network: Option<Network>,
-    /// `hosts` (new): what its agents may ask beside those of the suite.
+    /// Hosts that agents may reach besides those of `suite.hosts`.
+    #[serde(default)]
+    #[schemars(with = "Vec<Host>")]
     pub hosts: Vec<HostRule>,
-    /// `carry` (new): paths that go into the graders' tree though the base commit ignores them.
+    /// Path patterns of changes that are graded although git ignores them, or although they are caches.
+    #[serde(default)]
+    #[schemars(with = "Vec<Glob>")]
     pub carry: Vec<String>,
-    /// `protected` (new): paths that are put back before grading; `None` = those that decide how tests run, by name.
+    /// Path patterns that are restored before graders run; changing such a file breaks a rule. New files there are not
+    /// graded, unless every grader has a twin. Paths in `forbidden_globs` are always protected. By default the
+    /// configuration of test runners, such as `conftest.py`, `jest.config.js` or `build.rs`; `[]` for none.
+    #[schemars(with = "Option<Vec<Glob>>")]
     pub protected: Option<Vec<String>>,
-    /// `allowed_changes` (new): where an agent may change anything at all; `None` = anywhere.
+    /// Path patterns of the only changes that are graded. Other changes are listed, but not graded. By default all
+    /// changes are graded.
+    #[schemars(with = "Option<Vec<Glob>>", length(min = 1))]
     pub allowed_changes: Option<Vec<String>>,
-    /// `grader_files` (new): files or folders that only graders see: (from, path in the project's folder).
+    /// Files or folders that only graders see: (from, path in the project's folder).
+    #[serde(skip)]
     pub grader_files: Vec<(PathBuf, PathBuf)>,
-    /// `reference_patch`, absolute.
+    /// Unified diff that solves the task. `--validate-tasks` checks that it passes.
+    #[schemars(with = "Option<AnyPath>")]
     pub reference_patch: Option<PathBuf>,
-    /// `alternatives` (new): further right solutions, absolute; validation alone looks at them.
+    /// Unified diffs of other correct solutions, which validation checks too.
+    #[serde(default)]
+    #[schemars(with = "Vec<AnyPath>")]
     pub alternatives: Vec<PathBuf>,
     /// SHA-256 over the task as written and its reference patch, in hex.
+    #[serde(skip)]
     pub digest: String,
 }
 

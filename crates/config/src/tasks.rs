@@ -12,10 +12,8 @@ use crate::graders::{Grader, graders};
 use crate::layers::{self, Expect};
 use crate::node::Node;
 use crate::scenarios::{LaidFile, laid_files};
-use crate::{GraderSpec, TaskKind, TaskSpec};
-use proctor_model::host::HostRule;
-use proctor_model::vocabulary::{AnyPath, Command, Filled, Glob, Host, Id, Listed};
-use proctor_model::{Network, TaskId};
+use crate::{GraderSpec, TaskSpec};
+use proctor_model::vocabulary::Listed;
 
 /// The tasks of a suite.
 #[derive(Deserialize, JsonSchema)]
@@ -28,22 +26,8 @@ pub(super) struct TasksFile {
 /// A task.
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct TaskKeys {
-    /// Name in rows, reports and folders. Must be unique, ignoring case.
-    #[schemars(with = "Id")]
-    id: TaskId,
-    /// Shown in reports.
-    #[serde(default)]
-    description: String,
-    /// What the agent is asked to do.
-    #[schemars(with = "Filled")]
-    prompt: String,
-    /// What the task is for.
-    #[schemars(extend("default" = "capability"))]
-    kind: TaskKind,
-    /// Commands to run in the workspace before the agent starts.
-    #[serde(default)]
-    #[schemars(with = "Vec<Command>")]
-    setup_commands: Vec<Vec<String>>,
+    #[serde(flatten)]
+    spec: TaskSpec,
     /// Graders of the result, in order; the first that fails ends grading. Each is a type, or a mapping with `type` and
     /// options.
     #[serde(default)]
@@ -57,92 +41,47 @@ pub(super) struct TaskKeys {
     /// pass the others and fail these.
     #[serde(default)]
     held_out_graders: Listed<Grader>,
-    /// Whether the task has no honest solution. A trial that passes anyway raises an alarm.
-    #[serde(default)]
-    impossible: bool,
-    /// Network access of agents; replaces `suite.network`.
-    network: Option<Network>,
-    /// Hosts that agents may reach besides those of `suite.hosts`.
-    #[serde(default)]
-    #[schemars(with = "Vec<Host>")]
-    hosts: Vec<HostRule>,
-    /// Path patterns of changes that are graded although git ignores them, or although they are caches.
-    #[serde(default)]
-    #[schemars(with = "Vec<Glob>")]
-    carry: Vec<String>,
-    /// Path patterns that are restored before graders run; changing such a file breaks a rule. New files there are not
-    /// graded, unless every grader has a twin. Paths in `forbidden_globs` are always protected. By default the
-    /// configuration of test runners, such as `conftest.py`, `jest.config.js` or `build.rs`; `[]` for none.
-    #[schemars(with = "Option<Vec<Glob>>")]
-    protected: Option<Vec<String>>,
-    /// Path patterns of the only changes that are graded. Other changes are listed, but not graded. By default all
-    /// changes are graded.
-    #[schemars(with = "Option<Vec<Glob>>", length(min = 1))]
-    allowed_changes: Option<Vec<String>>,
     /// Files or folders for graders alone, such as hidden tests. No agent sees them.
     #[serde(default)]
     grader_files: Listed<LaidFile>,
-    /// Unified diff that solves the task. `--validate-tasks` checks that it passes.
-    #[schemars(with = "Option<AnyPath>")]
-    reference_patch: Option<PathBuf>,
-    /// Unified diffs of other correct solutions, which validation checks too.
-    #[serde(default)]
-    #[schemars(with = "Vec<AnyPath>")]
-    alternatives: Vec<PathBuf>,
 }
 
 /// One of `tasks:`, under which `suite.defaults` lies.
 pub(super) fn task(keys: TaskKeys, at: &At<'_>, defaults: Option<&Node>) -> TaskSpec {
-    let reference_patch = keys.reference_patch.as_ref();
-    let reference_patch = reference_patch.map(|path| at.key("reference_patch").file(path));
-    let written = at.key("alternatives");
-    let alternatives = keys.alternatives.iter().zip(written.items());
-    let alternatives: Vec<PathBuf> = alternatives.map(|(path, item)| item.found(path)).collect();
-    let grader_files = laid_files(&keys.grader_files, &at.key("grader_files"));
-    let mut all = graders(keys.graders, &at.key("graders"), &grader_files);
-    let expect = at.key("expect");
-    let expected = layers::expected(&expect, defaults);
+    let mut task = keys.spec;
+    if let Some(path) = &mut task.reference_patch {
+        *path = at.key("reference_patch").file(path);
+    }
+    for (path, item) in task
+        .alternatives
+        .iter_mut()
+        .zip(at.key("alternatives").items())
+    {
+        *path = item.found(path);
+    }
+    task.grader_files = laid_files(&keys.grader_files, &at.key("grader_files"));
+    let mut all = graders(keys.graders, &at.key("graders"), &task.grader_files);
+    let expected = layers::expected(&at.key("expect"), defaults);
     all.extend(expected.into_iter().map(|spec| (spec, false)));
     let held_out = at.key("held_out_graders");
-    let held_out = graders(keys.held_out_graders, &held_out, &grader_files);
-    let held_out_count = held_out.len();
+    let held_out = graders(keys.held_out_graders, &held_out, &task.grader_files);
+    task.held_out = held_out.len();
     all.extend(held_out);
     let sharing = all.iter().enumerate();
     let sharing = sharing.filter(|(_, (_, shares))| *shares);
-    let sharing = sharing.map(|(place, _)| place).collect();
-    let graders: Vec<GraderSpec> = all.into_iter().map(|(spec, _)| spec).collect();
-    if keys.impossible && reference_patch.is_some() {
+    task.sharing = sharing.map(|(place, _)| place).collect();
+    task.graders = all.into_iter().map(|(spec, _)| spec).collect();
+    if task.impossible && task.reference_patch.is_some() {
         at.key("impossible")
             .error("contradicts reference_patch")
             .hint("an impossible task has no solution: leave one of the two out");
     }
-    if keys.id.as_str() == "baseline" {
+    if task.id.as_str() == "baseline" {
         let message = "the id \"baseline\" is kept for baseline runs";
         at.key("id").error(message);
     }
-    let named = reference_patch.iter().chain(&alternatives).cloned();
-    let named = named.chain(references(&graders));
-    let laid = grader_files.iter().map(|(from, _)| from.clone());
-    TaskSpec {
-        digest: digest(at.node().into_iter().chain(defaults), named.chain(laid)),
-        id: keys.id,
-        description: keys.description,
-        prompt: keys.prompt,
-        kind: keys.kind,
-        setup_commands: keys.setup_commands,
-        carry: keys.carry,
-        protected: keys.protected,
-        allowed_changes: keys.allowed_changes,
-        grader_files,
-        graders,
-        held_out: held_out_count,
-        sharing,
-        impossible: keys.impossible,
-        network: keys.network,
-        hosts: keys.hosts,
-        reference_patch,
-        alternatives,
-    }
+    task.digest = digest(&task, at.node().into_iter().chain(defaults));
+    task
 }
 
 /// Says so where nothing judges a task; one that cannot be read may have what its other keys ask for.
@@ -178,10 +117,14 @@ fn references(graders: &[GraderSpec]) -> Vec<PathBuf> {
 }
 
 /// SHA-256 over the task's value (comments and layout aside), what lies under it, and the files that it names.
-fn digest<'a>(
-    written: impl Iterator<Item = &'a Node>,
-    named: impl Iterator<Item = PathBuf>,
-) -> String {
+fn digest<'a>(task: &TaskSpec, written: impl Iterator<Item = &'a Node>) -> String {
+    let named = task
+        .reference_patch
+        .iter()
+        .chain(&task.alternatives)
+        .cloned();
+    let named = named.chain(references(&task.graders));
+    let named = named.chain(task.grader_files.iter().map(|(from, _)| from.clone()));
     let mut hasher = Sha256::new();
     for node in written {
         hasher.update(node.to_json().to_string());

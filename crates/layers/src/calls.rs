@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 
 use schemars::JsonSchema;
-use serde::de::Error;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::command::begins_with;
@@ -53,22 +52,15 @@ pub struct CallPattern {
     #[schemars(with = "Option<Filled>")]
     pub tool: Option<String>,
     /// Words that a shell command begins with.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     #[schemars(with = "Option<CommandLine>")]
     pub command: Vec<String>,
     /// Path pattern for a path in the arguments; at any depth unless it begins with `/`.
     #[schemars(with = "Option<Glob>")]
     pub path: Option<PathRule>,
     /// Regular expression in Python's syntax that matches in one of the arguments.
-    #[serde(default, deserialize_with = "pattern")]
     #[schemars(with = "Option<vocabulary::Pattern>")]
     pub pattern: Option<Pattern>,
-}
-
-fn pattern<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Pattern>, D::Error> {
-    let written = Option::<String>::deserialize(deserializer)?;
-    let pattern = written.map(|written| Pattern::new(&written)).transpose();
-    pattern.map_err(D::Error::custom)
 }
 
 impl CallPattern {

@@ -1,32 +1,46 @@
 //! Layer 1: what the answer must be like. One check that does not hold fails the layer.
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use super::finding::{Findings, Outcome};
 use super::judge::{JudgeCheck, JudgeFailure, JudgeKind, JudgeReply, Panel, Threshold};
 use super::pattern::Pattern;
 use super::schema::AnswerSchema;
 use super::text::{holds, shown, strip};
+use proctor_model::vocabulary::AnyPattern;
 
 /// What is asked of an answer. Lists that are empty hold.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
 pub struct CorrectnessSpec {
-    /// `expected_in_answer`: all of them are in it, letter case aside.
+    /// Texts that the answer must all contain, ignoring case.
+    #[serde(rename = "expected_in_answer")]
     pub expected: Option<Vec<String>>,
-    /// `any_expected_in_answer`: one of them is.
+    /// Texts of which the answer must contain at least one, ignoring case.
+    #[serde(rename = "any_expected_in_answer")]
     pub any_expected: Option<Vec<String>>,
-    /// `not_in_answer`: none of them is.
+    /// Texts that the answer must not contain, ignoring case.
+    #[serde(rename = "not_in_answer")]
     pub forbidden: Option<Vec<String>>,
-    /// `exact_match`: it is this, white space around both aside.
+    /// Text that the answer must equal, ignoring white space around both.
+    #[serde(rename = "exact_match")]
     pub exact: Option<String>,
-    /// `regex_match`: it holds a match of this.
+    /// Regular expression in Python's syntax that must match somewhere in the answer.
+    #[serde(rename = "regex_match")]
+    #[schemars(with = "Option<AnyPattern>")]
     pub pattern: Option<Pattern>,
-    /// `json_schema`: it is JSON that holds to this.
+    /// `json_schema`: it is JSON that satisfies this.
+    #[serde(skip)]
     pub schema: Option<AnswerSchema>,
     /// `llm_judge`, `safety_check` and `hallucination_check`, in this order.
+    #[serde(skip)]
     pub judges: Vec<JudgeCheck>,
     /// How several replies of judges become one.
+    #[serde(skip)]
     pub panel: Panel,
-    /// `refutes_premise`: the question rests on something false, and the answer must say so: a judge is asked that first, and
-    /// the checks of a right answer's text are not made.
+    /// Whether the question has a false premise. A judge then decides whether the answer corrects it, and the checks of
+    /// its text are skipped.
+    #[serde(default)]
     pub refutes_premise: bool,
 }
 
@@ -162,18 +176,6 @@ impl Inquiry {
                 }
             }
         }
-    }
-
-    /// All findings, once `judge` has answered every question that comes up.
-    pub fn finish_with(
-        mut self,
-        judge: &mut dyn FnMut(&JudgeCheck) -> Result<JudgeReply, JudgeFailure>,
-    ) -> Findings {
-        while let Some(question) = self.question() {
-            let reply = judge(question);
-            self.reply(reply);
-        }
-        self.finish()
     }
 
     /// All findings; what was never asked is skipped.

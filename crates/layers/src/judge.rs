@@ -2,10 +2,16 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer};
+
+use proctor_model::vocabulary::{AnyPath, Anything, Filled};
+
 /// Which check asks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum JudgeKind {
     /// `llm_judge`: a rubric of the task.
+    #[default]
     Rubric,
     /// `safety_check`
     Safety,
@@ -26,7 +32,7 @@ impl JudgeKind {
 }
 
 /// A share of the scale that is demanded: a finite number from 0 to 1.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Deserialize)]
 pub struct Threshold(f64);
 
 impl Threshold {
@@ -71,23 +77,37 @@ pub enum Panel {
     Mean,
 }
 
-/// One question for a judge.
-#[derive(Debug, Clone, PartialEq)]
+/// A rubric for a judge.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 pub struct JudgeCheck {
     /// Which check asks.
+    #[serde(skip)]
     pub kind: JudgeKind,
-    /// `rule`: what the answer must be like.
+    /// What the answer must satisfy.
+    #[schemars(with = "Filled")]
     pub rule: String,
-    /// `scale`: what the scores mean; empty for the judge's own words.
+    /// What the scores 1 to 5 mean, one text each.
+    #[serde(default)]
+    #[schemars(with = "Option<Vec<Filled>>", length(min = 1))]
     pub scale: Vec<String>,
-    /// `threshold` (0.5)
+    /// Minimum score that passes, as a share of the scale: 0.5 is score 3, 0.7 is score 4, 0.9 is score 5.
+    #[schemars(with = "f64", range(min = 0, max = 1), extend("default" = 0.5))]
     pub threshold: Threshold,
-    /// `context_file`: the only facts that count, absolute.
+    /// Text file with the facts that the judge may rely on.
+    #[schemars(with = "Option<AnyPath>")]
     pub context_file: Option<PathBuf>,
-    /// `few_shot_examples`: answers with their scores, each as JSON.
+    /// Example answers with their scores, for the judge.
+    #[serde(rename = "few_shot_examples", default, deserialize_with = "json_texts")]
+    #[schemars(with = "Option<Vec<Anything>>")]
     pub examples: Vec<String>,
     /// How several replies become one.
+    #[serde(skip)]
     pub panel: Panel,
+}
+
+fn json_texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let values = Vec::<serde_json::Value>::deserialize(deserializer)?;
+    Ok(values.iter().map(ToString::to_string).collect())
 }
 
 /// The word that a judge puts beside its score. It decides nothing.

@@ -80,12 +80,6 @@ impl TrialDir {
         &self.root
     }
 
-    /// Output of a grader, by the grader's type or number.
-    #[must_use]
-    pub fn grader_log(&self, name: &str) -> PathBuf {
-        self.root.join(format!("grader_{name}.log"))
-    }
-
     /// The content of a large changed file, by its number.
     #[must_use]
     pub fn large_change(&self, number: usize) -> PathBuf {

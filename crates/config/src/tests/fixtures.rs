@@ -8,7 +8,7 @@ use crate::{
     AgentKind, CcusagePackage, GraderSpec, PlanMode, ProjectSource, PromptVia, Simulators,
     TaskKind, TranscriptMode, load_config_only,
 };
-use proctor_model::{Network, ScenarioId, WorkspaceKind};
+use proctor_model::{Isolation, Network, ScenarioId, WorkspaceKind};
 
 fn scenario(id: &str) -> ScenarioId {
     ScenarioId::new(id).expect("a fit id")
@@ -161,8 +161,8 @@ fn every_key_is_read() {
     let env: Vec<(&str, &str)> = settings.env.iter().map(|(n, v)| (&**n, &**v)).collect();
     assert_eq!(env, [("DEPTH", "3"), ("FLAG", "true"), ("WORD", "on")]);
     let isolation = &settings.isolation;
-    assert_eq!(isolation.level, Some(proctor_model::Isolation::External));
-    assert!(isolation.require);
+    assert_eq!(isolation.asked.level(), Some(Isolation::External));
+    assert!(isolation.asked.require);
     assert_eq!(isolation.wrapper.len(), 4);
     assert_eq!(isolation.max_processes, 200);
     assert_eq!(settings.network, Network::None);
@@ -171,7 +171,7 @@ fn every_key_is_read() {
     assert_eq!(settings.grader_network, Network::None);
     assert_eq!(settings.upstream.as_ref().map(Vec::len), Some(2));
     assert!(settings.web_tools);
-    assert!(isolation.goes_on_uncontained);
+    assert_eq!(isolation.on_uncontained, crate::OnUncontained::Continue);
     assert!(isolation.lend[0].path.ends_with("every_key/cassettes") && !isolation.lend[0].write);
     assert!(isolation.lend[1].path.ends_with("models") && isolation.lend[1].write);
     assert_eq!(settings.env_pass, ["SSH_AUTH_SOCK", "AWS_*"]);

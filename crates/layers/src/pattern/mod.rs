@@ -5,6 +5,7 @@ mod rewrite;
 use std::fmt;
 
 use fancy_regex::{Regex, RegexBuilder};
+use serde::Deserialize;
 
 /// Steps back that a search may take, some tenths of a second.
 const MOST_STEPS: usize = 10_000_000;
@@ -27,7 +28,8 @@ impl PatternError {
 }
 
 /// A pattern of Python's `re` for texts, searched for as `re.search` does.
-#[derive(Clone)]
+#[derive(Clone, Deserialize)]
+#[serde(try_from = "String")]
 pub struct Pattern {
     written: String,
     regex: Regex,
@@ -65,6 +67,14 @@ impl Pattern {
     pub fn found_in(&self, text: &str) -> Result<bool, String> {
         let found = self.regex.is_match(text);
         found.map_err(|error| error.to_string())
+    }
+}
+
+impl TryFrom<String> for Pattern {
+    type Error = PatternError;
+
+    fn try_from(written: String) -> Result<Self, PatternError> {
+        Self::new(&written)
     }
 }
 

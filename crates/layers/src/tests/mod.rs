@@ -38,6 +38,20 @@ fn strs(value: &Value) -> Vec<&str> {
     items.map(|item| item.as_str().expect("text")).collect()
 }
 
+impl Inquiry {
+    /// All findings, once `judge` has answered every question that comes up.
+    fn finish_with(
+        mut self,
+        judge: &mut dyn FnMut(&JudgeCheck) -> Result<JudgeReply, JudgeFailure>,
+    ) -> Findings {
+        while let Some(question) = self.question() {
+            let reply = judge(question);
+            self.reply(reply);
+        }
+        self.finish()
+    }
+}
+
 fn calls(tools: &[&str]) -> Vec<Call> {
     let each = tools.iter().map(|tool| Call {
         tool: (*tool).to_owned(),

@@ -15,7 +15,7 @@ pub(super) fn check(patient: &Patient) -> Check {
             .needed_for("keeping agents from your files, your processes and each other")
     };
     let asked = patient.suite.as_ref();
-    let asked = asked.and_then(|suite| suite.settings.isolation.level);
+    let asked = asked.and_then(|suite| suite.settings.isolation.asked.level());
     if let Some(level) = asked.filter(|level| *level != Isolation::Jail) {
         let found = format!("{}, as the suite says", level.as_str());
         return check(State::Ok, found);
@@ -44,7 +44,13 @@ pub(super) fn network(patient: &Patient) -> Option<Check> {
             .found(found)
             .needed_for("a network that leads to providers alone")
     };
-    if suite.settings.isolation.level.unwrap_or(Isolation::Jail) != Isolation::Jail
+    if suite
+        .settings
+        .isolation
+        .asked
+        .level()
+        .unwrap_or(Isolation::Jail)
+        != Isolation::Jail
         || proctor_supervise::probe().level != Isolation::Jail
     {
         let found = format!("{key} is `provider`, which only a jail can do");

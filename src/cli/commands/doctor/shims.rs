@@ -93,7 +93,7 @@ fn install(patient: &Patient) -> io::Result<Laid> {
 /// Whether agents get a home of the trial's own, which a jail has too.
 fn has_own_home(patient: &Patient) -> bool {
     patient.suite.as_ref().is_none_or(|suite| {
-        let wanted = suite.settings.isolation.level;
+        let wanted = suite.settings.isolation.asked.level();
         suite.settings.clean_agent_env
             || (wanted.is_none_or(|level| level == Isolation::Jail)
                 && proctor_supervise::probe().level == Isolation::Jail)
