@@ -53,7 +53,7 @@
 //! - **a rule about what graders get of an agent's changes**: `trial/guard.rs` (the five rules), `config/protected.rs` (configuration of test
 //!   runners, by name), `trial/grading_tree.rs` (the graders' tree), `model/reason.rs` (reasons), docs/guarantees.md.
 //! - **twins**: `trial/twins.rs` (which tests are wrong in which run), `graders/test_run.rs` (what a run says), `config/twins.rs`.
-//! - **a cheat of `validate --cheats`**: `crates/graders/src/cheats/`.
+//! - **a cheat of `validate --cheats`**: `graders/cheats/`.
 //! - **a test runner whose output is read**: `config/grader_spec.rs` (`TestFormat`), `graders/test_run.rs`, a file beside it, SETUP.md.
 //! - **what outlives a start**: `record/journal.rs`, `record/extent.rs` (how much of it was noted), `record/chain.rs` (`verify`),
 //!   `record/strangers.rs` (what it did not write), `runner/journal_found.rs` (what a start finds), docs/guarantees.md.
@@ -61,7 +61,7 @@
 //!   `trial/watch.rs` follows what an agent says.
 //! - **an encoding of secrets**: `record/secret_encodings.rs`; `record/embedded_secrets.rs` (secrets inside of other values), `runner/secrets.rs`
 //!   (which values are looked at).
-//! - **a fault of the machine**: `model/axes.rs` (`Infra`), `supervise/machine_faults.rs` (which errors tell of one), `trial/unbuilt.rs` (while trees are made or work is kept), `graders/grade.rs`
+//! - **a fault of the machine**: `model/axes.rs` (`Infra`), `supervise/machine_faults.rs` (which errors tell of one), `trial/stop.rs` (while trees are made or work is kept), `graders/grade.rs`
 //!   (a grader that cannot be started).
 //! - **words of a failure**: `agents/fault_words.rs` and `agents/reset.rs` (of a provider), `apple/fault.rs` (of Apple's tools).
 //! - **a check of a layer**: `layers/correctness.rs`, `layers/path.rs` or `layers/cost.rs`, `config/layers.rs` (keys of an
