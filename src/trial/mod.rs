@@ -17,6 +17,7 @@ mod confinement;
 mod context;
 mod cut_short;
 mod egress;
+mod end_notes;
 mod environment;
 mod grade;
 mod graded;
