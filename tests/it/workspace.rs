@@ -339,7 +339,7 @@ fn a_shared_worktree_leaves_no_entry_behind() {
     git(&house.user(), &["worktree", "prune"]);
     for workspace in spaces {
         assert_eq!(git(&workspace.root, &["status", "--porcelain"]), "");
-        assert_eq!(workspace.discard().problems, Vec::<String>::new());
+        assert_eq!(workspace.discard(), Vec::<String>::new());
     }
     finish(template);
     let listed = git(&house.user(), &["worktree", "list", "--porcelain"]);
@@ -641,7 +641,7 @@ fn a_folder_of_the_trial_goes_with_its_workspace_at_once_and_without_waiting_for
     let workspace = template.prepare(&house.trials(), "t1").unwrap();
     let root = workspace.root.clone();
     let discarded = workspace.discard_with(&private);
-    assert_eq!(discarded.problems, Vec::<String>::new());
+    assert_eq!(discarded, Vec::<String>::new());
     assert!(!root.exists() && !private.exists());
     let token_is_there = || {
         let trash = fs::read_dir(house.trials().join(".trash")).unwrap();
@@ -656,7 +656,7 @@ fn a_folder_of_the_trial_goes_with_its_workspace_at_once_and_without_waiting_for
     // A trial may have none.
     let workspace = template.prepare(&house.trials(), "t2").unwrap();
     let discarded = workspace.discard_with(&private);
-    assert_eq!(discarded.problems, Vec::<String>::new());
+    assert_eq!(discarded, Vec::<String>::new());
     finish(template);
 }
 
