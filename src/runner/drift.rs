@@ -147,7 +147,7 @@ fn noted(run_dir: &RunDir) -> Result<Option<BTreeMap<String, String>>, Lost> {
 /// Whether a run is one of a version that writes its inputs down before all else: its rows are chained, or its trials have
 /// marks. What is no JSON was written by nobody.
 fn was_written_down(run_dir: &RunDir) -> bool {
-    let chained = || extent(run_dir, (None, None)).is_ok_and(|it| it.first_chained.is_some());
+    let chained = || extent(run_dir, None, None).is_ok_and(|it| it.first_chained.is_some());
     RunMetadata::is_broken(run_dir) || run_dir.has_marks() || chained()
 }
 

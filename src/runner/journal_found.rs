@@ -29,7 +29,7 @@ impl Found {
             .flatten()
             .unwrap_or_default();
         let head = noted.journal_head.as_deref();
-        let extent = extent(run_dir, (noted.journal_rows, head))?;
+        let extent = extent(run_dir, noted.journal_rows, head)?;
         let known = Noted {
             breaks: &[],
             ..Noted::of(&noted)

@@ -46,8 +46,12 @@ pub(super) async fn attest(trial: &TrialContext<'_>, performed: &Performed) -> I
     let kind = if key.baseline { "baseline" } else { "trials" };
     let arm = format!("{}/{}/{kind}", key.cell.agent, key.cell.scenario);
     let kept = trial.trial_dir.attest(&seen, &context.redactor);
-    let place = (&context.run_dir, &context.redactor);
-    let (differences, remembered) = context.attested.lock().arms.compare(&arm, &seen, place);
+    let (differences, remembered) =
+        context
+            .attested
+            .lock()
+            .arms
+            .compare(&arm, &seen, &context.run_dir, &context.redactor);
     let problems = [kept, remembered].into_iter().filter_map(Result::err);
     Identity {
         digest: seen.digest(),

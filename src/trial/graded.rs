@@ -86,7 +86,7 @@ impl Graded {
         let asked = judged.places.into_iter().zip(&verdicts);
         let asked = asked.filter(|(_, verdict)| verdict.cause != Some(VerdictCause::Unjudged));
         let asked: Vec<_> = asked.map(|(place, it)| (place, it.grade)).collect();
-        self.suites = TwoSuites::of(&asked, (task.graders.len(), task.held_out));
+        self.suites = TwoSuites::of(&asked, task.graders.len(), task.held_out);
         self.verdicts = verdicts;
         self.layers = judged.layers;
     }

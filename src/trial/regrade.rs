@@ -185,7 +185,7 @@ fn add_grading(row: &mut Row, graded: Graded) {
         row.infra = Some(Infra::Simulator.as_str().to_owned());
     }
     let tree = graded.in_fresh_tree.then_some("fresh");
-    row.take_verdicts(verdicts, (grade_of(verdicts).as_str(), tree));
+    row.take_verdicts(verdicts, grade_of(verdicts).as_str(), tree);
     row.take_suites(graded.suites);
     row.take_layers(graded.layers);
     let mut integrity = row.integrity();

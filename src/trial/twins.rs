@@ -95,10 +95,10 @@ pub(super) async fn asked<'a>(
     let (place, baseline) = tree.current()?;
     for before in first..grader {
         let plain = env.context(place, baseline);
-        Box::pin(ask_alone((before, &task.graders[before]), &plain)).await;
+        Box::pin(ask_alone(before, &task.graders[before], &plain)).await;
     }
     let asked = asking(env.context(place, baseline));
-    Ok(Box::pin(ask_alone((grader, &task.graders[grader]), &asked)).await)
+    Ok(Box::pin(ask_alone(grader, &task.graders[grader], &asked)).await)
 }
 
 /// Which of so many tests are wrong in each run. Each test is drawn by itself: work that is right but for one test, and knows in each

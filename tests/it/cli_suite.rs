@@ -448,13 +448,15 @@ fn cloned(sandbox: Sandbox) -> Sandbox {
 
 /// Runs proctor at a terminal of its own, where a person types `typed`; gives what the person sees and the exit code.
 fn at_a_terminal(sandbox: &Sandbox, asked: (&str, &str)) -> (String, Option<i32>) {
-    at_terminal(sandbox, asked, "dumb")
+    let (question, typed) = asked;
+    at_terminal(sandbox, question, typed, "dumb")
 }
 
 /// The same at one of this kind.
 fn at_terminal(
     sandbox: &Sandbox,
-    (arguments, typed): (&str, &str),
+    arguments: &str,
+    typed: &str,
     kind: &str,
 ) -> (String, Option<i32>) {
     let proctor = sandbox.command(&[]);
@@ -484,11 +486,11 @@ fn without_colours_the_last_words_of_a_run_have_none_at_a_terminal() {
         eprintln!("SKIPPED: no `script` here that gives a program a terminal");
         return;
     }
-    let (seen, code) = at_terminal(&solving(), ("run --quiet --agents nobody", ""), "xterm");
+    let (seen, code) = at_terminal(&solving(), "run --quiet --agents nobody", "", "xterm");
     assert!(seen.contains("nobody") && code == Some(2), "{seen}");
     assert!(seen.contains('\u{1b}'), "{seen:?}");
     let words = "run --quiet --no-color --agents nobody";
-    let (seen, _) = at_terminal(&solving(), (words, ""), "xterm");
+    let (seen, _) = at_terminal(&solving(), words, "", "xterm");
     assert!(
         seen.contains("nobody") && !seen.contains('\u{1b}'),
         "{seen:?}"

@@ -9,11 +9,11 @@ use crate::sandbox::{CLAUDE_DONE, Ran, SOLVE, Sandbox, read_rows};
 ///
 /// `$proctor` is the program, `$run` (after the first start) its run directory.
 fn on_a_small_disk(sandbox: &Sandbox, megabytes: u32, script: &str) -> bool {
-    on_a_small_disk_at(sandbox, ("runs", megabytes), script)
+    on_a_small_disk_at(sandbox, "runs", megabytes, script)
 }
 
 /// The same with the disk at another folder of the sandbox.
-fn on_a_small_disk_at(sandbox: &Sandbox, (place, megabytes): (&str, u32), script: &str) -> bool {
+fn on_a_small_disk_at(sandbox: &Sandbox, place: &str, megabytes: u32, script: &str) -> bool {
     sandbox.write();
     let script = format!(
         "set -u\nmount -t tmpfs -o size={megabytes}m tmpfs '{place}' || exit 77\nproctor='{proctor}'\n{script}",
@@ -199,7 +199,7 @@ fn a_disk_that_has_no_room_for_the_graders_tree_costs_no_second_agent() {
         mount -o remount,size=64m \"$TMPDIR\"
         \"$proctor\" run --quiet --resume \"$run\" > second.out 2> second.err; echo $? > second.code
         cp \"$run/runs.jsonl\" second.jsonl";
-    if !on_a_small_disk_at(&sandbox, ("tmp", 10), script) {
+    if !on_a_small_disk_at(&sandbox, "tmp", 10, script) {
         return;
     }
     let read = |name: &str| read(&sandbox, name);

@@ -13,14 +13,14 @@ const USUAL: [&str; 2] = [
 ];
 
 /// A suite of an opencode that answers so and else does `body`, with or without a server.
-fn asked([config, agent]: [&str; 2], words: &str, (servers, body): (bool, &str)) -> Sandbox {
+fn asked([config, agent]: [&str; 2], words: &str, servers: bool, body: &str) -> Sandbox {
     let debug = format!(
         "[ \"$1 $2\" = 'debug config' ] && {{ {config}; exit; }}\n[ \"$1 $2\" = 'debug agent' ] && {{ {agent}; exit; }}"
     );
     let words = format!("run, {words}");
     let scenario = if servers { "with_lab" } else { "bare" };
     let sandbox = Sandbox::new()
-        .agent_with(("fake", "opencode"), &words, &format!("{debug}\n{body}"))
+        .agent_with("fake", "opencode", &words, &format!("{debug}\n{body}"))
         .suite(&format!("scenarios: [{scenario}]"))
         .section("scenarios:\n  - {id: bare}\n  - {id: with_lab, mcp_config: lab.json}\n");
     let servers = json!({"mcpServers": {"lab": {"command": "true"}}}).to_string();
@@ -73,7 +73,7 @@ fn settings_that_opencode_tells_and_that_no_scenario_asks_for_are_refused_before
             "has no agent nope",
         ),
     ] {
-        let sandbox = asked(answers, words, (servers, SOLVE));
+        let sandbox = asked(answers, words, servers, SOLVE);
         let (ran, row) = run(&sandbox, &[]);
         let told = [&row["infra"], &row["success"]];
         assert_eq!(
@@ -100,7 +100,7 @@ fn servers_that_opencode_reports_and_no_scenario_names_are_switched_off() {
     );
     for servers in [false, true] {
         let body = format!("case \"$OPENCODE_CONFIG_CONTENT\" in *{off}*) {SOLVE} ;; esac");
-        let sandbox = asked([&config, USUAL[1]], "", (servers, &body));
+        let sandbox = asked([&config, USUAL[1]], "", servers, &body);
         let (_, row) = run(&sandbox, &[]);
         assert_eq!(row["success"], true, "{row:#}");
         let flags = row["attestation_flags"].to_string();
@@ -111,7 +111,7 @@ fn servers_that_opencode_reports_and_no_scenario_names_are_switched_off() {
 #[test]
 fn an_opencode_that_goes_by_the_settings_of_its_scenario_is_not_flagged() {
     for servers in [false, true] {
-        let sandbox = asked(USUAL, "", (servers, SOLVE));
+        let sandbox = asked(USUAL, "", servers, SOLVE);
         let (_, row) = run(&sandbox, &[]);
         assert_eq!(row["success"], true, "{row:#}");
         let flags = row["attestation_flags"].to_string();
@@ -140,7 +140,7 @@ fn an_opencode_that_does_not_tell_its_settings_is_flagged() {
         (true, [as_given, "exit 4"], "exit code 4"),
         (true, [as_given, "echo '{}'"], "told no permissions"),
     ] {
-        let sandbox = asked(answers, "", (servers, SOLVE));
+        let sandbox = asked(answers, "", servers, SOLVE);
         let (ran, row) = run(&sandbox, &["--strict"]);
         assert_eq!(row["success"], true, "{row:#}");
         let flags = row["attestation_flags"].to_string();
@@ -162,7 +162,7 @@ fn opencode_is_asked_where_it_works_and_nothing_of_that_counts() {
         let body = format!(
             "{look} > \"$HOME/works\"\ncmp \"$HOME/asked\" \"$HOME/works\" && git log && {SOLVE}"
         );
-        let sandbox = asked([&config, USUAL[1]], "", (true, &body))
+        let sandbox = asked([&config, USUAL[1]], "", true, &body)
             .suite("shims: [git]")
             .suite(&format!("isolation: {level}"));
         let (_, row) = run(&sandbox, &[]);
@@ -188,7 +188,7 @@ fn opencode_that_is_asked_has_the_network_that_it_will_work_in() {
         (String::new(), false),
     ] {
         let config = format!("{reach} || exit 9; {}", USUAL[0]);
-        let sandbox = asked([&config, USUAL[1]], "", (false, SOLVE))
+        let sandbox = asked([&config, USUAL[1]], "", false, SOLVE)
             .suite("isolation: jail")
             .suite("network: provider")
             .suite(&format!("hosts: [{hosts}]"));

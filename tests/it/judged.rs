@@ -21,7 +21,7 @@ const RUBRIC: &str = "llm_judge: [{rule: It is polite., threshold: 0.8}]";
 /// A suite whose agent says `said`, with what its task asks of the answer.
 fn suite(said: &str, answer: &str, further: &str) -> Sandbox {
     let sandbox = Sandbox::new().agent("fake", "command", &format!("echo '{said}'"));
-    judged(sandbox, answer, ("", further))
+    judged(sandbox, answer, "", further)
 }
 
 /// An agent that tells its calls, of which there are none, and costs half a dollar.
@@ -35,20 +35,21 @@ fn paid(most: &str) -> Sandbox {
     judged(
         telling(),
         RUBRIC,
-        (most, &format!(", replay: 'off'{ALLOWED}")),
+        most,
+        &format!(", replay: 'off'{ALLOWED}"),
     )
 }
 
 /// The task and the judge, with further keys of that judge and of `judge`.
-fn judged(sandbox: Sandbox, answer: &str, (of_one, of_all): (&str, &str)) -> Sandbox {
+fn judged(sandbox: Sandbox, answer: &str, of_one: &str, of_all: &str) -> Sandbox {
     let sandbox = sandbox.tasks(&format!(
         "- {{id: t, prompt: Be polite., expect: {{answer: {{{answer}}}}}}}\n"
     ));
-    with_judge(sandbox, (of_one, of_all))
+    with_judge(sandbox, of_one, of_all)
 }
 
 /// The judge alone.
-fn with_judge(sandbox: Sandbox, (of_one, of_all): (&str, &str)) -> Sandbox {
+fn with_judge(sandbox: Sandbox, of_one: &str, of_all: &str) -> Sandbox {
     sandbox.script("polite", JUDGE);
     let program = sandbox.path("bin/polite");
     let program = program.display();
@@ -182,7 +183,7 @@ fn no_judge_is_asked_about_a_trial_that_is_no_success_whatever_it_says() {
     ];
     for (body, reason, line) in cases {
         let sandbox = Sandbox::new().agent("fake", "claude_code_cli", &body);
-        let sandbox = with_judge(sandbox, ("", ALLOWED));
+        let sandbox = with_judge(sandbox, "", ALLOWED);
         let sandbox = match line.split_once(": ") {
             Some(("timeout_sec", seconds)) => sandbox.set("timeout_sec", seconds),
             _ => sandbox.suite(line),
@@ -242,7 +243,8 @@ fn judges_are_asked_when_every_other_grader_has_passed() {
         let say = format!("printf '%s\\n' '{call}' '{end}'");
         let sandbox = with_judge(
             Sandbox::new().agent("fake", "claude_code_cli", &say),
-            ("", ALLOWED),
+            "",
+            ALLOWED,
         );
         let sandbox = sandbox.tasks(&format!("- {{id: t, prompt: Be polite., {graders}}}\n"));
         sandbox.proctor(&["run", "--quiet"]);
@@ -544,7 +546,7 @@ fn a_check_asks_only_judges_that_may_decide() {
 
 #[test]
 fn a_baseline_that_judges_let_pass_says_how_far_they_are_known() {
-    let sandbox = judged(telling(), RUBRIC, ("", ALLOWED));
+    let sandbox = judged(telling(), RUBRIC, "", ALLOWED);
     sandbox.proctor(&["run", "--quiet"]).expect_code(0);
     let trial = sandbox.trial_file("events.jsonl");
     let trial = trial.parent().expect("a folder").to_str().expect("text");

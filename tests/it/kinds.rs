@@ -87,7 +87,7 @@ fn copilots_tokens_are_read_from_its_usage_file() {
     );
     let words = "--usage-output-file, '{OUT_JSON}', ";
     let sandbox = Sandbox::new()
-        .agent_with(("fake", "copilot_cli"), words, &body)
+        .agent_with("fake", "copilot_cli", words, &body)
         .suite("isolation: none");
     let row = row_of(&sandbox);
     assert_eq!(row["success"], true, "{row:#}");

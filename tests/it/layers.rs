@@ -224,7 +224,7 @@ echo '\",\"num_turns\":1,\"usage\":{{\"input_tokens\":4,\"output_tokens\":2}}}}'
 }
 
 /// A run of a task that forbids pushing, any tool `Bash` and any call, by an agent whose calls are not told.
-fn unseen((kind, said): (&str, &str), suite: &str) -> Sandbox {
+fn unseen(kind: &str, said: &str, suite: &str) -> Sandbox {
     let task = "expect: {path: {forbidden_calls: [{command: git push}], forbidden_tools: [Bash], max_tool_calls: 0}}";
     let mut sandbox = Sandbox::new()
         .agent("fake", kind, said)
@@ -239,7 +239,7 @@ fn unseen((kind, said): (&str, &str), suite: &str) -> Sandbox {
 #[test]
 fn calls_that_an_agent_does_not_tell_pass_no_path() {
     let push = "git push origin HEAD\necho done";
-    let sandbox = unseen(("command", push), "");
+    let sandbox = unseen("command", push, "");
     let row = sandbox.row();
     assert_eq!(words(&row), ["-", "error", "-"], "{row:#}");
     let told = findings(&row);
@@ -251,7 +251,7 @@ fn calls_that_an_agent_does_not_tell_pass_no_path() {
     assert_eq!(again["grade"], "error");
 
     // What the suite watched is known all the same.
-    let sandbox = unseen(("command", push), "shims: [git]");
+    let sandbox = unseen("command", push, "shims: [git]");
     let row = sandbox.row();
     assert_eq!(words(&row), ["-", "fail", "-"], "{row:#}");
     let told = findings(&row);
@@ -284,7 +284,7 @@ cat <<'END'
 {"type":"item.completed","item":{"id":"i","type":"agent_message","text":"done"}}
 {"type":"turn.completed","usage":{"input_tokens":10,"cached_input_tokens":0,"output_tokens":1}}
 END"#;
-    let sandbox = unseen(("codex_cli", said), "");
+    let sandbox = unseen("codex_cli", said, "");
     let row = sandbox.row();
     assert_eq!(row["sub_agent_tool_calls"], 1, "{row:#}");
     assert_eq!(words(&row), ["-", "error", "-"], "{row:#}");
@@ -298,7 +298,7 @@ END"#;
     let said = "cat <<'END'\n".to_owned()
         + include_str!("../fixtures/streams/opencode-1.18.33/subagent-done.jsonl")
         + "END";
-    let sandbox = unseen(("opencode", &said), "");
+    let sandbox = unseen("opencode", &said, "");
     let told = findings(&sandbox.row()).join("\n");
     assert!(
         told.contains("path.forbidden_calls error: calls_unknown: task starts sub-agents"),

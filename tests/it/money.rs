@@ -178,7 +178,8 @@ fn the_model_that_the_command_of_opencode_asks_for_is_its_model_and_has_its_pric
     let run = |(prices, words): (&str, &str), steps: &[(&str, &str)], limit: &str| {
         let sandbox = Sandbox::new()
             .agent_with(
-                ("open", "opencode"),
+                "open",
+                "opencode",
                 words,
                 &format!("{SOLVE}\n{}", opencode(steps)),
             )
@@ -363,7 +364,7 @@ fn a_trial_of_a_model_without_a_price_is_stopped_where_it_has_a_limit() {
 fn a_codex_whose_model_has_no_price_is_refused_with_a_limit() {
     let with = |model: &str| {
         Sandbox::new()
-            .agent_with(("codex", "codex_cli"), &format!("-m, {model}, "), SOLVE)
+            .agent_with("codex", "codex_cli", &format!("-m, {model}, "), SOLVE)
             .without_pricing()
     };
     for limit in ["--max-trial-cost-usd", "--max-cost-usd"] {
@@ -690,7 +691,7 @@ fn what_a_dead_start_took_along_makes_every_sum_a_lower_bound() {
 #[test]
 fn a_limit_that_long_requests_may_overshoot_is_told_at_the_start() {
     let sandbox = Sandbox::new()
-        .agent_with(("fake", CLAUDE), "--model, claude-haiku-5-5, ", CLAUDE_DONE)
+        .agent_with("fake", CLAUDE, "--model, claude-haiku-5-5, ", CLAUDE_DONE)
         .without_pricing();
     let told = "the price of claude-haiku-5-5 (default 2026-07-24:claude-haiku-5-5 up to 100000) is that of requests with up to 100000 tokens";
     for (limits, is_told) in [
@@ -714,7 +715,7 @@ echo '{{"type":"turn.failed","error":{{"message":"{message}"}}}}'
 exit 1"#
     );
     Sandbox::new()
-        .agent_with(("codex", "codex_cli"), "-m, gpt-5.5, ", &body)
+        .agent_with("codex", "codex_cli", "-m, gpt-5.5, ", &body)
         .without_pricing()
         .suite("retries: {max_attempts: 3, backoff_sec: 0.1, max_backoff_sec: 0.2}")
         .set("trials_per_cell", "3")

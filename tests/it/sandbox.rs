@@ -101,11 +101,11 @@ impl Sandbox {
 
     /// Adds an agent of `kind` whose program is a shell script with this body.
     pub(crate) fn agent(self, id: &str, kind: &str, body: &str) -> Self {
-        self.agent_with((id, kind), "", body)
+        self.agent_with(id, kind, "", body)
     }
 
     /// The same with further words in its command, each followed by a comma.
-    pub(crate) fn agent_with(mut self, (id, kind): (&str, &str), words: &str, body: &str) -> Self {
+    pub(crate) fn agent_with(mut self, id: &str, kind: &str, words: &str, body: &str) -> Self {
         let version = "[ \"$1\" = --version ] && { echo fake 1.0; exit 0; }";
         self.script(&format!("agent-{id}"), &format!("{version}\n{body}"));
         write!(self.agents, "- id: {id}\n  kind: {kind}\n  command: [agent-{id}, {words}'{{EXTRA_ARGS}}', '{{PROMPT}}']\n  pricing: {{input_per_token: 0.000001, output_per_token: 0.00001}}\n").expect("a text takes what is written to it");

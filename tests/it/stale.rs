@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::sandbox::{CLAUDE_DONE, Sandbox};
 
 /// Runs `agent` on a project with `files`, and gives its row.
-fn ran(files: &[(&str, &str)], agent: &str, (keys, check): (&str, &str)) -> Value {
+fn ran(files: &[(&str, &str)], agent: &str, keys: &str, check: &str) -> Value {
     let task = format!(
         "- id: answer\n  prompt: p\n{keys}  graders:\n    - type: command\n      argv: [sh, -c, '{check}']\n"
     );
@@ -43,15 +43,16 @@ fn what_an_agent_built_is_older_than_what_it_may_have_been_built_from() {
     if !has("make") {
         return;
     }
-    let check = ("", "make check");
-    let row = ran(&MAKE, "echo right > prog; touch -d 2040-01-01 prog", check);
+    let built = "echo right > prog; touch -d 2040-01-01 prog";
+    let row = ran(&MAKE, built, "", "make check");
     assert_eq!(row["grade"], "fail", "{row:#}");
     // The sources of an honest agent are built anew, over what setup built, too.
     for keys in ["", "  setup_commands: [[make, prog]]\n"] {
         let row = ran(
             &MAKE,
             "make -s prog; echo right > prog.txt",
-            (keys, "make check"),
+            keys,
+            "make check",
         );
         assert_eq!(row["grade"], "pass", "{keys}: {row:#}");
         assert_eq!(row["integrity"], "clean", "{keys}");
@@ -64,7 +65,7 @@ fn what_an_agent_built_is_older_than_what_it_may_have_been_built_from() {
         ("a.txt", "wrong\n"),
     ];
     let keys = "  setup_commands: [[make, all]]\n";
-    let row = ran(&parts, "echo right > b.txt", (keys, "make check"));
+    let row = ran(&parts, "echo right > b.txt", keys, "make check");
     assert_eq!(row["grade"], "pass", "a new source counts: {row:#}");
 }
 
@@ -84,7 +85,8 @@ fn a_stale_step_of_a_protected_test_is_built_anew_after_setup_too() {
     let row = ran(
         &files,
         "mkdir dist; echo strict > dist/t.out; touch -d 2040-01-01 dist/t.out",
-        (keys, "make run"),
+        keys,
+        "make run",
     );
     assert_eq!(row["grade"], "fail", "{row:#}");
 }

@@ -28,7 +28,7 @@ fn stopped(kind: &str, said: &str) -> Sandbox {
     let end = end.replace('\'', r"'\''");
     let body = format!("trap '{end}; exit 0' INT\n{said}\nsleep 30 & wait");
     Sandbox::new()
-        .agent_with(("fake", kind), words, &body)
+        .agent_with("fake", kind, words, &body)
         .set("timeout_sec", "2")
         .set("stop_grace_sec", "2")
 }

@@ -112,17 +112,17 @@ impl<'text> Builder<'text, '_> {
         }
         match event {
             Event::Alias(anchor) => self.alias(anchor, place),
-            Event::Scalar(text, style, anchor, tag) => self.anchored((anchor, place), |builder| {
+            Event::Scalar(text, style, anchor, tag) => self.anchored(anchor, place, |builder| {
                 let (value, problem) = tags::scalar(&text, style, tag.as_deref());
                 builder.tag_problem(place, problem);
                 builder.count(Size::of_scalar(&text), place)?;
                 Ok(value)
             }),
-            Event::SequenceStart(anchor, tag) => self.anchored((anchor, place), |builder| {
+            Event::SequenceStart(anchor, tag) => self.anchored(anchor, place, |builder| {
                 builder.tag_problem(place, tags::collection(tag.as_deref(), "seq"));
                 builder.list(place, depth)
             }),
-            Event::MappingStart(anchor, tag) => self.anchored((anchor, place), |builder| {
+            Event::MappingStart(anchor, tag) => self.anchored(anchor, place, |builder| {
                 builder.tag_problem(place, tags::collection(tag.as_deref(), "map"));
                 builder.map(place, depth)
             }),
@@ -134,7 +134,8 @@ impl<'text> Builder<'text, '_> {
     /// anchors inside anchors cannot fill the memory.
     fn anchored(
         &mut self,
-        (anchor, place): (usize, Place),
+        anchor: usize,
+        place: Place,
         build: impl FnOnce(&mut Self) -> Result<Value, Stop>,
     ) -> Result<Node, Stop> {
         if anchor == 0 {

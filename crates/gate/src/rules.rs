@@ -67,7 +67,8 @@ impl EgressRules {
     /// Connects to a host: to itself, or by the proxy.
     pub(super) async fn connect(
         &self,
-        (host, port): (&str, u16),
+        host: &str,
+        port: u16,
         is_named: bool,
     ) -> io::Result<TcpStream> {
         let Some(proxy) = self.proxy.as_ref().filter(|_| !self.spares(host)) else {

@@ -125,10 +125,10 @@ async fn to_named(mut client: TcpStream, door: &Door) -> io::Result<()> {
     };
     match door
         .way_out
-        .connect((&asked.host, asked.port), is_named)
+        .connect(&asked.host, asked.port, is_named)
         .await
     {
-        Ok(outside) => let_through(client, outside, (&asked, &early), door).await,
+        Ok(outside) => let_through(client, outside, &asked, &early, door).await,
         Err(error) => {
             tracing::debug!(host = shown, %error, "a host that may be asked cannot be reached");
             let words = format!("{shown} cannot be reached: {error}");
@@ -140,7 +140,8 @@ async fn to_named(mut client: TcpStream, door: &Door) -> io::Result<()> {
 async fn let_through(
     mut client: TcpStream,
     mut outside: TcpStream,
-    (asked, early): (&Asked, &[u8]),
+    asked: &Asked,
+    early: &[u8],
     door: &Door,
 ) -> io::Result<()> {
     if asked.is_tunnel {

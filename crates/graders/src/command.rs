@@ -55,7 +55,8 @@ struct Go<'a> {
 pub(super) async fn judge(
     spec: &GraderSpec,
     ctx: &GradeContext<'_>,
-    (index, log): (usize, &Path),
+    index: usize,
+    log: &Path,
 ) -> Opinion {
     let Some(asked) = asked(spec, ctx.default_timeout) else {
         return error("not_a_command");

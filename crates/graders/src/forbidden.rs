@@ -26,11 +26,11 @@ pub(super) async fn judge(globs: &[String], ctx: &GradeContext<'_>, log: &Path) 
     };
     if let Some(left) = ctx.left {
         let now = baseline.after(left, &globs);
-        return compare(&now, baseline, (&globs, log));
+        return compare(&now, baseline, &globs, log);
     }
     let (root, baseline, log) = (ctx.root.to_owned(), baseline.clone(), log.to_owned());
     aside(move || match look(&root, &globs) {
-        Ok(now) => compare(&now, &baseline, (&globs, &log)),
+        Ok(now) => compare(&now, &baseline, &globs, &log),
         // Whoever makes the whole workspace unreadable has removed what was in it.
         Err(problem) => fail(format!("forbidden_removed:. ({problem})")),
     })
@@ -38,7 +38,7 @@ pub(super) async fn judge(globs: &[String], ctx: &GradeContext<'_>, log: &Path) 
     .unwrap_or_else(|| error("grader_panicked"))
 }
 
-fn compare(now: &Manifest, baseline: &ForbiddenBaseline, (globs, log): (&Globs, &Path)) -> Opinion {
+fn compare(now: &Manifest, baseline: &ForbiddenBaseline, globs: &Globs, log: &Path) -> Opinion {
     let violations = violations(baseline, now, globs);
     let mut text = String::new();
     for oddity in &now.oddities {

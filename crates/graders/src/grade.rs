@@ -103,13 +103,13 @@ pub async fn grade(specs: &[GraderSpec], ctx: &GradeContext<'_>) -> Judged {
 }
 
 /// Asks one grader that runs code, at this place in the task's list.
-pub async fn ask_alone((index, spec): (usize, &GraderSpec), ctx: &GradeContext<'_>) -> Verdict {
+pub async fn ask_alone(index: usize, spec: &GraderSpec, ctx: &GradeContext<'_>) -> Verdict {
     let start = Instant::now();
     let log = ctx.log(index, spec);
     let asked = async {
         match spec {
-            GraderSpec::Command { .. } => command::judge(spec, ctx, (index, &log)).await,
-            spec if spec.is_apple() => apple::judge(spec, ctx, (index, &log)).await,
+            GraderSpec::Command { .. } => command::judge(spec, ctx, index, &log).await,
+            spec if spec.is_apple() => apple::judge(spec, ctx, index, &log).await,
             _ => error("not_alone"),
         }
     };
@@ -131,20 +131,20 @@ async fn ask(
         GraderSpec::GitDiffForbidden { forbidden_globs } => {
             forbidden::judge(forbidden_globs, ctx, &log).await
         }
-        GraderSpec::Command { .. } => command::judge(spec, ctx, (index, &log)).await,
+        GraderSpec::Command { .. } => command::judge(spec, ctx, index, &log).await,
         GraderSpec::ScreenshotExists { path } => screenshot::exists(path, ctx).await,
         GraderSpec::ScreenshotCompare {
             path,
             reference_path,
             threshold,
-        } => screenshot::compare(path, (reference_path, *threshold), (ctx, &log)).await,
+        } => screenshot::compare(path, reference_path, *threshold, ctx, &log).await,
         GraderSpec::IosTestPass(_)
         | GraderSpec::IosInstallCheck { .. }
-        | GraderSpec::IosLaunchCheck { .. } => apple::judge(spec, ctx, (index, &log)).await,
+        | GraderSpec::IosLaunchCheck { .. } => apple::judge(spec, ctx, index, &log).await,
         GraderSpec::Retrieval(options) => ranking::judge(options, ctx).await,
         GraderSpec::Privacy(options) => privacy::judge(options, ctx).await,
         GraderSpec::Answer(_) | GraderSpec::Path(_) | GraderSpec::Budget(_) => {
-            layered.opinion(index, (ctx, &log)).await
+            layered.opinion(index, ctx, &log).await
         }
         GraderSpec::Unknown { name } => fail(format!("unknown_grader:{name}")),
     }

@@ -28,14 +28,15 @@ impl Heard<'_> {
     /// What tools told the agent.
     pub(super) fn told_by_tools(&self) -> Result<Vec<String>, String> {
         let mut outputs = Outputs::default();
-        let recording = each_of((self.dir, self.spent), |event| outputs.take(event))?;
+        let recording = each_of(self.dir, self.spent, |event| outputs.take(event))?;
         outputs.finish(&recording)
     }
 }
 
 /// Calls `each` with every event of a trial; gives what else is known of them.
 pub(super) fn each_of(
-    (dir, spent): (&TrialDir, Spent),
+    dir: &TrialDir,
+    spent: Spent,
     each: impl FnMut(AgentEvent),
 ) -> Result<Recording, String> {
     let recording = self::each(&dir.events(), each)?;

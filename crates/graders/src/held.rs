@@ -65,7 +65,9 @@ impl Held {
     pub async fn asked(
         mut self,
         shown: &Shown,
-        (judges, purse, cancel): (&Judges, &JudgeBudget, &Cancel),
+        judges: &Judges,
+        purse: &JudgeBudget,
+        cancel: &Cancel,
     ) -> (LayersFound, Asked) {
         let mut asked = Asked::default();
         for place in 0..self.layers.len() {

@@ -68,7 +68,8 @@ impl Asked {
 /// Puts the questions that come up in a trial, and keeps every reply.
 pub(super) async fn put_in_trial(
     inquiry: &mut Inquiry,
-    (answer, ctx): (&str, &GradeContext<'_>),
+    answer: &str,
+    ctx: &GradeContext<'_>,
     log: &Path,
 ) -> Asked {
     let task = ctx.heard.and_then(|heard| {
@@ -99,7 +100,7 @@ pub(super) async fn put(inquiry: &mut Inquiry, hearing: &Hearing<'_>) -> Asked {
     while let Some(check) = inquiry.question().cloned() {
         let reply = match hearing.judges {
             None => Err(JudgeFailure::NoJudge.into()),
-            Some(judges) => one(judges, &check, hearing).await,
+            Some((judges, purse)) => one(judges, purse, &check, hearing).await,
         };
         let name = check.kind.key();
         let reply = match reply {
@@ -145,7 +146,8 @@ fn told(judgement: &Judgement) -> JudgeReply {
 }
 
 async fn one(
-    (judges, purse): (&Judges, &JudgeBudget),
+    judges: &Judges,
+    purse: &JudgeBudget,
     check: &JudgeCheck,
     hearing: &Hearing<'_>,
 ) -> Result<Judgement, NoVerdict> {
@@ -155,8 +157,7 @@ async fn one(
         answer: hearing.answer,
         facts: &facts,
     };
-    let with = (purse, hearing.cancel);
-    judges.decide(check, &material, with).await
+    judges.decide(check, &material, purse, hearing.cancel).await
 }
 
 /// What the answer is held against: the file that the rubric names, else, where claims are checked, what the agent's tools

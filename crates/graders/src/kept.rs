@@ -49,15 +49,13 @@ pub fn keep(
             && let Ok(Some(mut from)) = file.content.open()
         {
             line.file = Some(proctor_record::keep_large(
-                trial,
-                (number, &mut from),
-                redactor,
+                trial, number, &mut from, redactor,
             )?);
         }
         lines.push(line);
     }
     lines.extend(captured.ignored.iter().map(|one| ignored_line(one, subdir)));
-    proctor_record::write_changes(trial, (&captured.patch, &lines), redactor)
+    proctor_record::write_changes(trial, &captured.patch, &lines, redactor)
 }
 
 /// Drops content that is over the limits of what is kept, once it was graded; gives the limits that were reached.

@@ -53,7 +53,7 @@ impl Layered {
         let (dir, specs, spent) = (heard.dir.clone(), specs.to_vec(), heard.spent);
         // Patterns of a spec may look long at a long answer.
         let found = aside(move || {
-            let trace = traced((&dir, spent))?;
+            let trace = traced(&dir, spent)?;
             let layers = specs.iter().enumerate();
             let layers = layers
                 .filter_map(|(index, spec)| Some((index, layer(spec, &trace, before.as_ref())?)));
@@ -89,7 +89,8 @@ impl Layered {
     pub(super) async fn opinion(
         &mut self,
         place: usize,
-        (ctx, log): (&GradeContext<'_>, &std::path::Path),
+        ctx: &GradeContext<'_>,
+        log: &std::path::Path,
     ) -> Opinion {
         if let Some(unread) = &self.unread {
             return unread.clone();
@@ -107,7 +108,7 @@ impl Layered {
                 return Opinion::new(Grade::Pass, format!("judges_not_asked:{why}"))
                     .because(VerdictCause::Unjudged);
             }
-            let asked = judged::put_in_trial(&mut inquiry, (&self.answer, ctx), log).await;
+            let asked = judged::put_in_trial(&mut inquiry, &self.answer, ctx, log).await;
             self.asked.add(asked);
             *layer = Layer::Found("answer", inquiry.finish());
         }

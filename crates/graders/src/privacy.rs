@@ -244,7 +244,7 @@ impl Search {
             Now::File(file) => match &file.content {
                 Content::Bytes(bytes) => self.look(&shown, bytes),
                 Content::In { .. } => {
-                    let input = self.open((number, &changed.path), file);
+                    let input = self.open(number, &changed.path, file);
                     self.read(&shown, input)
                 }
                 Content::Lost(why) | Content::Dropped(why) => {
@@ -258,7 +258,7 @@ impl Search {
 impl Search {
     /// Opens what is too large for memory. The agent's worktree may be gone by now: then it is in the graders' tree, if it was
     /// carried there and no grader changed it, and else where the trial keeps it.
-    fn open(&self, (number, path): (usize, &Path), file: &LeftFile) -> io::Result<File> {
+    fn open(&self, number: usize, path: &Path, file: &LeftFile) -> io::Result<File> {
         let carried = Content::In {
             root: self.tree.clone(),
             path: path.to_owned(),

@@ -26,8 +26,10 @@ pub(super) async fn exists(path: &Path, ctx: &GradeContext<'_>) -> Opinion {
 /// grader's log: the reference on the left.
 pub(super) async fn compare(
     path: &Path,
-    (reference, threshold): (&Path, u32),
-    (ctx, log): (&GradeContext<'_>, &Path),
+    reference: &Path,
+    threshold: u32,
+    ctx: &GradeContext<'_>,
+    log: &Path,
 ) -> Opinion {
     let wanted = Wanted::new(path, ctx);
     let reference = reference.to_owned();

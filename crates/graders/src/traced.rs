@@ -13,9 +13,9 @@ use proctor_record::TrialDir;
 ///
 /// # Errors
 /// When a line cannot be read: nobody knows what it says.
-pub(super) fn traced((dir, spent): (&TrialDir, Spent)) -> Result<Trace, String> {
+pub(super) fn traced(dir: &TrialDir, spent: Spent) -> Result<Trace, String> {
     let mut listener = Listener::default();
-    let recording = heard::each_of((dir, spent), |event| listener.take(event))?;
+    let recording = heard::each_of(dir, spent, |event| listener.take(event))?;
     let trace = listener.finish(&recording);
     Ok(Trace { spent, ..trace })
 }

@@ -114,7 +114,7 @@ impl Call<'_> {
     }
 
     /// How long to wait before the next call; nothing where there is none.
-    pub(super) fn wait(&self, fault: &Fault, (digest, calls): (&str, u32)) -> Option<Duration> {
+    pub(super) fn wait(&self, fault: &Fault, digest: &str, calls: u32) -> Option<Duration> {
         let settings = &self.judges.settings;
         let doubled = settings.backoff.saturating_mul(1 << (calls - 1).min(20));
         let own = doubled.min(settings.longest_backoff);

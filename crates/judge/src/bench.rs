@@ -123,7 +123,8 @@ impl Judges {
         &self,
         check: &JudgeCheck,
         material: &Material<'_>,
-        (purse, cancel): (&JudgeBudget, &Cancel),
+        purse: &JudgeBudget,
+        cancel: &Cancel,
     ) -> Result<Judgement, NoVerdict> {
         let standing = self.standing(check);
         if let Some(why) = standing.objection() {
@@ -157,8 +158,8 @@ impl Judges {
             }
         }
         let replies: Vec<JudgeReply> = given.iter().map(|it| it.reply.clone()).collect();
-        let said = panel::together(&replies, (check.panel, check.threshold))
-            .ok_or(JudgeFailure::NoJudge)?;
+        let said =
+            panel::together(&replies, check.panel, check.threshold).ok_or(JudgeFailure::NoJudge)?;
         Ok(Judgement {
             passed: said.reply.passes(check.threshold),
             reply: said.reply,

@@ -98,7 +98,7 @@ impl Call<'_> {
         let digest = text_digest(&request.to_string());
         let recordings = &self.judges.recordings;
         if self.judges.settings.replay == ReplayMode::Off {
-            return self.asked((&request, digest), None, cancel).await;
+            return self.asked(&request, digest, None, cancel).await;
         }
         // Trials go on side by side: of the same request, one is sent, and the others find its reply.
         let turn = recordings.turn(&digest);
@@ -116,7 +116,7 @@ impl Call<'_> {
                 let why = format!("replay is `only`, and {path} has no reply to {digest}");
                 Err(JudgeFailure::Unasked(why).into())
             }
-            known => self.asked((&request, digest), known, cancel).await,
+            known => self.asked(&request, digest, known, cancel).await,
         };
         drop(held);
         given
@@ -149,7 +149,8 @@ impl Call<'_> {
     /// Asks until a readable reply is there, and records all that came; goes on after what is known.
     async fn asked(
         &self,
-        (request, digest): (&Value, String),
+        request: &Value,
+        digest: String,
         known: Option<Recorded>,
         cancel: &Cancel,
     ) -> Result<Given, NoVerdict> {
@@ -177,7 +178,7 @@ impl Call<'_> {
                 Err(fault) => fault,
                 Ok(told) => {
                     let read = self.read(&told.text, told.cut.as_deref());
-                    let recorded = self.recorded((&digest, told), (cost, calls), read.as_ref());
+                    let recorded = self.recorded(&digest, told, cost, calls, read.as_ref());
                     let kept = self.judges.recordings.keep(&recorded);
                     kept.map_err(|why| nothing(JudgeFailure::Unasked(why.to_string()), cost))?;
                     match read {
@@ -186,7 +187,7 @@ impl Call<'_> {
                     }
                 }
             };
-            let wait = self.wait(&fault, (&digest, calls));
+            let wait = self.wait(&fault, &digest, calls);
             let Some(wait) = wait.filter(|_| calls < self.judges.settings.attempts) else {
                 return Err(nothing(self.failure(fault, calls), cost));
             };
@@ -200,8 +201,10 @@ impl Call<'_> {
     /// What came of a call, as it is kept.
     fn recorded(
         &self,
-        (digest, told): (&str, Told),
-        (cost_usd, calls): (Option<f64>, u32),
+        digest: &str,
+        told: Told,
+        cost_usd: Option<f64>,
+        calls: u32,
         read: Result<&JudgeReply, &String>,
     ) -> Recorded {
         Recorded {

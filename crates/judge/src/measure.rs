@@ -63,8 +63,7 @@ pub async fn measure(
         while next < ended.len() && running.len() < measurement.jobs.max(1) && failed.is_empty() {
             let (judges, measurement) = (Arc::clone(judges), Arc::clone(&measurement));
             let (cancel, index) = (cancel.clone(), next);
-            running
-                .spawn(async move { (index, one(&judges, &measurement, (index, &cancel)).await) });
+            running.spawn(async move { (index, one(&judges, &measurement, index, &cancel).await) });
             next += 1;
         }
         match running.join_next().await {
@@ -89,7 +88,8 @@ pub async fn measure(
 async fn one(
     judges: &Judges,
     measurement: &Measurement,
-    (index, cancel): (usize, &Cancel),
+    index: usize,
+    cancel: &Cancel,
 ) -> Result<Judged, NoVerdict> {
     let label = &measurement.labels[index];
     let facts: Vec<(String, String)> = Some(&label.facts)

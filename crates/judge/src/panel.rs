@@ -13,10 +13,7 @@ pub(super) struct Said {
 }
 
 /// The reply that stands for all of them. `None` of none.
-pub(super) fn together(
-    replies: &[JudgeReply],
-    (panel, threshold): (Panel, Threshold),
-) -> Option<Said> {
+pub(super) fn together(replies: &[JudgeReply], panel: Panel, threshold: Threshold) -> Option<Said> {
     let reply = match panel {
         Panel::Mean if replies.len() > 1 => mean(replies, threshold),
         Panel::Mean | Panel::Median => median(replies),
@@ -72,7 +69,7 @@ mod tests {
 
     fn passes(scores: &[u8], threshold: f64) -> bool {
         let threshold = Threshold::new(threshold).expect("a threshold");
-        let said = together(&replies(scores), (Panel::Median, threshold)).expect("a verdict");
+        let said = together(&replies(scores), Panel::Median, threshold).expect("a verdict");
         said.reply.passes(threshold)
     }
 
@@ -95,7 +92,7 @@ mod tests {
                 "{scores:?} {threshold}"
             );
         }
-        assert_eq!(together(&[], (Panel::Median, Threshold::default())), None);
+        assert_eq!(together(&[], Panel::Median, Threshold::default()), None);
     }
 
     #[test]
@@ -103,7 +100,7 @@ mod tests {
         let threshold = Threshold::new(0.8).expect("a threshold");
         let mut replies = replies(&[2, 5]);
         replies[0].label = Some(JudgeLabel::Pass);
-        let said = together(&replies, (Panel::Median, threshold)).expect("a verdict");
+        let said = together(&replies, Panel::Median, threshold).expect("a verdict");
         assert_eq!(
             said.flags,
             ["label_contradicts_score:1", "judges_disagree:1/2"]
@@ -129,7 +126,7 @@ mod tests {
             };
             let replies: Vec<JudgeReply> = given.iter().map(reply).collect();
             let threshold = Threshold::new(threshold).expect("a threshold");
-            let said = together(&replies, (Panel::Mean, threshold)).expect("a verdict");
+            let said = together(&replies, Panel::Mean, threshold).expect("a verdict");
             assert_eq!(said.reply.passes(threshold), passes, "{given:?}");
             assert!((said.reply.score() - score).abs() < 1e-12, "{given:?}");
             assert_eq!(said.reply.label, Some(label), "{given:?}");

@@ -159,7 +159,7 @@ fn request(stream: &mut TcpStream) -> Option<(String, Value)> {
 }
 
 /// Answers with this status, these headers and this body, and closes.
-pub(super) fn answer(stream: &mut TcpStream, (status, headers): (u16, &str), body: &str) {
+pub(super) fn answer(stream: &mut TcpStream, status: u16, headers: &str, body: &str) {
     let length = body.len();
     // A client that has gone is part of some tests.
     drop(write!(

@@ -50,7 +50,7 @@ struct Limit {
 #[must_use]
 pub fn cost(spec: &CostSpec, spent: &Spent, baseline_usd: Option<f64>) -> Findings {
     let mut findings = Findings::default();
-    multiplier(spec, (spent, baseline_usd), &mut findings);
+    multiplier(spec, spent, baseline_usd, &mut findings);
     let certain = |most: Option<u64>, actual| Limit {
         most: most.map(of),
         actual,
@@ -89,7 +89,7 @@ pub fn cost(spec: &CostSpec, spent: &Spent, baseline_usd: Option<f64>) -> Findin
     findings
 }
 
-fn multiplier(spec: &CostSpec, (spent, baseline): (&Spent, Option<f64>), findings: &mut Findings) {
+fn multiplier(spec: &CostSpec, spent: &Spent, baseline: Option<f64>, findings: &mut Findings) {
     const CHECK: &str = "max_cost_multiplier";
     let Some(most) = spec.max_cost_multiplier else {
         return;

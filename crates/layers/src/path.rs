@@ -132,12 +132,12 @@ pub fn path(spec: &PathSpec, path: &Path<'_>) -> Findings {
         let detail = format!("{calls} of at most {most}");
         findings.limit("max_tool_calls", calls <= most, detail);
     }
-    forbidden(spec, (path.calls, path.watched), &mut findings);
+    forbidden(spec, path.calls, path.watched, &mut findings);
     expected(spec, &used, &mut findings);
     let sequence = spec.expected_tool_sequence.as_deref();
     let reference = reference(sequence, path.baseline);
-    similarity(spec, (&used, &reference), &mut findings);
-    loops(spec, (&used, path.calls), &mut findings);
+    similarity(spec, &used, &reference, &mut findings);
+    loops(spec, &used, path.calls, &mut findings);
     if let Some(sequence) = sequence {
         let holds = used == sequence;
         let detail = if holds {
@@ -190,7 +190,7 @@ fn reference<'a>(
     Ok(tools.iter().map(String::as_str).collect())
 }
 
-fn forbidden(spec: &PathSpec, (calls, watched): (&[Call], &[Call]), findings: &mut Findings) {
+fn forbidden(spec: &PathSpec, calls: &[Call], watched: &[Call], findings: &mut Findings) {
     if !spec.forbidden_tools.is_empty() {
         let mut found: Vec<&str> = Vec::new();
         for call in calls {
@@ -260,7 +260,8 @@ fn expected(spec: &PathSpec, used: &[&str], findings: &mut Findings) {
 
 fn similarity(
     spec: &PathSpec,
-    (used, reference): (&[&str], &Result<Vec<&str>, String>),
+    used: &[&str],
+    reference: &Result<Vec<&str>, String>,
     findings: &mut Findings,
 ) {
     const CHECK: &str = "sequence_similarity";
@@ -279,7 +280,7 @@ fn similarity(
     findings.limit(CHECK, value >= least, detail);
 }
 
-fn loops(spec: &PathSpec, (used, calls): (&[&str], &[Call]), findings: &mut Findings) {
+fn loops(spec: &PathSpec, used: &[&str], calls: &[Call], findings: &mut Findings) {
     let (names, same) = (loop_count(used), loop_count(calls));
     let most = spec.max_loops;
     let detail = format!("{names} of at most {most}, with the same arguments {same}");

@@ -106,7 +106,7 @@ impl PathRule {
         candidates(&touched.path).any(|path| {
             let expands = touched.expands && is_wild(&path);
             let fits = |way: &Way| {
-                way.fits(&path, (depth, false)) || expands && way.fits_names(&path, depth)
+                way.fits(&path, depth, false) || expands && way.fits_names(&path, depth)
             };
             self.ways.iter().any(fits)
         })
@@ -161,7 +161,7 @@ impl Way {
     }
 
     /// Whether a path is forbidden, as it is written or as what it can become.
-    fn fits(&self, path: &str, (depth, expands): (Depth, bool)) -> bool {
+    fn fits(&self, path: &str, depth: Depth, expands: bool) -> bool {
         let fits = |shape: &Shape| shape.fits(path, expands);
         fits(&self.glob)
             || depth >= Depth::Entries && self.folder.as_ref().is_some_and(fits)
@@ -173,7 +173,7 @@ impl Way {
     fn fits_names(&self, path: &str, depth: Depth) -> bool {
         let Some((folder, "*" | "**")) = parent(path) else {
             let name = path.rsplit('/').next().unwrap_or(path);
-            return !is_open(name) && self.fits(path, (depth, true));
+            return !is_open(name) && self.fits(path, depth, true);
         };
         let fits = |shape: &Shape| shape.fits(folder, true);
         names_something(folder)

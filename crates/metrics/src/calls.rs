@@ -113,7 +113,7 @@ impl Seen<'_> {
                 for (key, value) in entries {
                     let is_line = self.is_shell && LINES.contains(&key.as_str());
                     let may_run = is_line || COMMANDS.contains(&key.as_str());
-                    let runs = may_run && self.command(key, (value, rest));
+                    let runs = may_run && self.command(key, value, rest);
                     if !runs {
                         self.value(key, value);
                     }
@@ -128,14 +128,14 @@ impl Seen<'_> {
     }
 
     /// Takes in a command, if it is one, with the words that may go on with it.
-    fn command(&mut self, key: &str, (value, rest): (&Value, Option<&Value>)) -> bool {
+    fn command(&mut self, key: &str, value: &Value, rest: Option<&Value>) -> bool {
         match (value, words(value)) {
             (Value::String(line), _) => self.line(line, rest),
             (_, Some(words)) => self.words(key, words),
             // A list of commands, each a line or its words.
             (Value::Array(each), None) => {
                 for one in each {
-                    if !self.command("command", (one, None)) {
+                    if !self.command("command", one, None) {
                         self.value(key, one);
                     }
                 }

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 use proctor_layers::{CallPattern, PathRule, Pattern};
 
-fn rule(tool: &str, command: &str, (path, pattern): (&str, &str)) -> CallPattern {
+fn rule(tool: &str, command: &str, path: &str, pattern: &str) -> CallPattern {
     let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     CallPattern {
         tool: some(tool),
@@ -36,36 +36,36 @@ fn a_call_is_forbidden_by_its_arguments() {
     let push = shell("cd x && git push --force");
     #[rustfmt::skip]
     let cases = [
-        (rule("", "git push", ("", "")), &push, true),
-        (rule("", "git pu", ("", "")), &push, false),
-        (rule("", "push", ("", "")), &push, false),
-        (rule("Bash", "git", ("", "")), &push, true),
-        (rule("Read", "git", ("", "")), &push, false),
-        (rule("", "git", ("", "")), &shell("/usr/bin/git status"), true),
-        (rule("", "/bin/git", ("", "")), &shell("/usr/bin/git status"), false),
-        (rule("", "", ("", r"--force\b")), &push, true),
-        (rule("", "", ("", "--force$")), &shell("git push --force-with-lease"), false),
-        (rule("", "", ("", "^5$")), &other("wait", json!({"minutes": 5})), true),
-        (rule("", "", ("", "true")), &other("delete", json!({"force": true})), true),
-        (rule("", "", ("", "null")), &other("delete", json!({"force": null})), false),
-        (rule("", "", ("secrets/**", "")), &edit("/tmp/w/secrets/a/key"), true),
-        (rule("", "", ("secrets/**", "")), &edit("src/../secrets/key"), true),
-        (rule("", "", ("secrets/**", "")), &edit("src/my_secrets.rs"), false),
-        (rule("", "", (".env", "")), &shell("cat ./.env"), true),
-        (rule("", "", (".env", "")), &shell("tool --file=a/.env"), true),
-        (rule("", "", ("/etc/**", "")), &edit("/etc/passwd"), true),
-        (rule("", "", ("/etc/**", "")), &edit("/tmp/etc/passwd"), false),
-        (rule("mcp__*__delete", "", ("", "")), &other("mcp__db__delete", json!({})), true),
-        (rule("mcp__*__delete", "", ("", "")), &other("mcp__db__delete_all", json!({})), false),
-        (rule("Edit", "", ("*.lock", "")), &edit("Cargo.lock"), true),
-        (rule("Edit", "", ("*.lock", "")), &edit("/tmp/w/Cargo.lock"), true),
-        (rule("Edit", "", ("*.lock", "")), &edit("a/b/Cargo.lock"), true),
-        (rule("Edit", "", ("*.lock", "")), &edit("a.lock/b"), false),
-        (rule("Edit", "", ("**/*.lock", "")), &edit("/tmp/w/Cargo.lock"), true),
-        (rule("Edit", "", ("**", "")), &edit("/tmp/w/Cargo.lock"), true),
-        (rule("", "", ("/etc/**", "")), &edit("/tmp/../../etc/passwd"), true),
-        (rule("", "", ("/etc/**", "")), &edit("/../etc/passwd"), true),
-        (rule("", "", ("/etc/**", "")), &edit("../../etc/passwd"), false),
+        (rule("", "git push", "", ""), &push, true),
+        (rule("", "git pu", "", ""), &push, false),
+        (rule("", "push", "", ""), &push, false),
+        (rule("Bash", "git", "", ""), &push, true),
+        (rule("Read", "git", "", ""), &push, false),
+        (rule("", "git", "", ""), &shell("/usr/bin/git status"), true),
+        (rule("", "/bin/git", "", ""), &shell("/usr/bin/git status"), false),
+        (rule("", "", "", r"--force\b"), &push, true),
+        (rule("", "", "", "--force$"), &shell("git push --force-with-lease"), false),
+        (rule("", "", "", "^5$"), &other("wait", json!({"minutes": 5})), true),
+        (rule("", "", "", "true"), &other("delete", json!({"force": true})), true),
+        (rule("", "", "", "null"), &other("delete", json!({"force": null})), false),
+        (rule("", "", "secrets/**", ""), &edit("/tmp/w/secrets/a/key"), true),
+        (rule("", "", "secrets/**", ""), &edit("src/../secrets/key"), true),
+        (rule("", "", "secrets/**", ""), &edit("src/my_secrets.rs"), false),
+        (rule("", "", ".env", ""), &shell("cat ./.env"), true),
+        (rule("", "", ".env", ""), &shell("tool --file=a/.env"), true),
+        (rule("", "", "/etc/**", ""), &edit("/etc/passwd"), true),
+        (rule("", "", "/etc/**", ""), &edit("/tmp/etc/passwd"), false),
+        (rule("mcp__*__delete", "", "", ""), &other("mcp__db__delete", json!({})), true),
+        (rule("mcp__*__delete", "", "", ""), &other("mcp__db__delete_all", json!({})), false),
+        (rule("Edit", "", "*.lock", ""), &edit("Cargo.lock"), true),
+        (rule("Edit", "", "*.lock", ""), &edit("/tmp/w/Cargo.lock"), true),
+        (rule("Edit", "", "*.lock", ""), &edit("a/b/Cargo.lock"), true),
+        (rule("Edit", "", "*.lock", ""), &edit("a.lock/b"), false),
+        (rule("Edit", "", "**/*.lock", ""), &edit("/tmp/w/Cargo.lock"), true),
+        (rule("Edit", "", "**", ""), &edit("/tmp/w/Cargo.lock"), true),
+        (rule("", "", "/etc/**", ""), &edit("/tmp/../../etc/passwd"), true),
+        (rule("", "", "/etc/**", ""), &edit("/../etc/passwd"), true),
+        (rule("", "", "/etc/**", ""), &edit("../../etc/passwd"), false),
     ];
     for (rule, call, fits) in cases {
         assert_eq!(rule.fits(call), fits, "{} on {call:?}", rule.words());
@@ -73,7 +73,7 @@ fn a_call_is_forbidden_by_its_arguments() {
 }
 
 /// Lines in which a rule should see what it forbids, and in which it should not; one a line, with `\n` for a new line.
-fn holds(rule: &CallPattern, (seen, unseen): (&str, &str)) {
+fn holds(rule: &CallPattern, seen: &str, unseen: &str) {
     for (lines, fits) in [(seen, true), (unseen, false)] {
         for line in lines.lines().map(str::trim).filter(|line| !line.is_empty()) {
             let line = line.replace("\\n", "\n");
@@ -115,11 +115,11 @@ fn a_command_is_seen_behind_options_of_shells_and_what_they_read() {
         [ a = git ] push
         time
     "#;
-    holds(&rule("", "git push", ("", "")), (seen, unseen));
+    holds(&rule("", "git push", "", ""), seen, unseen);
     let escaped = shell("echo -e 'cd x\\ngit push' | bash");
-    assert!(rule("", "git push", ("", "")).fits(&escaped));
+    assert!(rule("", "git push", "", "").fits(&escaped));
     let escaped = shell("printf '%s\\n' 'git push' | bash");
-    assert!(rule("", "git push", ("", "")).fits(&escaped));
+    assert!(rule("", "git push", "", "").fits(&escaped));
 }
 
 #[test]
@@ -164,20 +164,17 @@ fn a_command_is_seen_behind_whatever_runs_it() {
         git submodule status push
         poetry add git push
     "#;
-    holds(&rule("", "git push", ("", "")), (seen, unseen));
+    holds(&rule("", "git push", "", ""), seen, unseen);
     // What only runs another program is one all the same.
     let seen = "sudo -u me rm x\\ncd x && sudo ls";
-    holds(
-        &rule("", "sudo", ("", "")),
-        (seen, "echo sudo\\nbash -c 'ls'"),
-    );
-    let rebase = rule("", "git rebase", ("", ""));
-    holds(&rebase, ("git rebase -x ls main", "git bisect run rebase"));
+    holds(&rule("", "sudo", "", ""), seen, "echo sudo\\nbash -c 'ls'");
+    let rebase = rule("", "git rebase", "", "");
+    holds(&rebase, "git rebase -x ls main", "git bisect run rebase");
 }
 
 #[test]
 fn a_forbidden_command_is_seen_however_it_is_run() {
-    let push = rule("", "git push", ("", ""));
+    let push = rule("", "git push", "", "");
     let seen = [
         "git -C x push",
         "git --git-dir=x/.git --work-tree x push",
@@ -233,7 +230,7 @@ fn a_forbidden_command_is_seen_however_it_is_run() {
 
 #[test]
 fn a_command_may_be_a_list_of_words_in_an_argument() {
-    let push = rule("", "git push", ("", ""));
+    let push = rule("", "git push", "", "");
     for arguments in [
         json!({"command": ["bash", "-lc", "git push"]}),
         json!({"command": ["git", "-C", "x", "push"]}),
@@ -310,14 +307,14 @@ fn options_of_a_rule_may_stand_anywhere_in_a_command() {
         ("find -exec", "find -execute", false),
     ];
     for (written, line, fits) in cases {
-        let rule = rule("", written, ("", ""));
+        let rule = rule("", written, "", "");
         assert_eq!(rule.fits(&shell(line)), fits, "{written} on {line}");
     }
 }
 
 #[test]
 fn a_forbidden_path_is_seen_wherever_a_call_names_it() {
-    let secrets = rule("", "", ("secrets/**", ""));
+    let secrets = rule("", "", "secrets/**", "");
     for line in [
         "cat < secrets/a",
         "echo x > secrets/a",
@@ -409,7 +406,7 @@ fn a_folder_that_is_worked_in_is_named_and_a_text_is_no_path() {
         git checkout secrets
         A=(secrets); echo
     "#;
-    holds(&rule("", "", ("secrets/**", "")), (seen, unseen));
+    holds(&rule("", "", "secrets/**", ""), seen, unseen);
 }
 
 #[test]
@@ -418,7 +415,7 @@ fn wildcards_of_a_shell_name_what_they_can_become() {
     let unseen = "cat *\\ncat *nv\\ncat .x*\\ncat .env*.ts\\nls src/*\\ngit add *.rs\\ncat .env.*";
     for (lines, fits) in [(seen, true), (unseen, false)] {
         for line in lines.split("\\n") {
-            let rule = rule("", "", (".env", ""));
+            let rule = rule("", "", ".env", "");
             assert_eq!(rule.fits(&shell(line)), fits, "{line}");
         }
     }
@@ -461,7 +458,7 @@ fn wildcards_of_a_shell_name_what_they_can_become() {
         (".env{,.local}", "cat .environment", false),
     ];
     for (glob, line, fits) in cases {
-        let rule = rule("", "", (glob, ""));
+        let rule = rule("", "", glob, "");
         assert_eq!(rule.fits(&shell(line)), fits, "{glob} on {line}");
     }
 }
@@ -481,10 +478,10 @@ fn braces_of_a_shell_name_all_that_they_stand_for() {
         ("config/prod/*.key", "cat config/{test,dev}/a.key", false),
     ];
     for (glob, line, fits) in cases {
-        let rule = rule("", "", (glob, ""));
+        let rule = rule("", "", glob, "");
         assert_eq!(rule.fits(&shell(line)), fits, "{glob} on {line}");
     }
-    let push = rule("", "git push", ("", ""));
+    let push = rule("", "git push", "", "");
     for line in ["git {push,pull}", "{git,push}", "git p{ush,ull}"] {
         assert!(push.fits(&shell(line)), "{line}");
     }
@@ -497,7 +494,7 @@ fn braces_of_a_shell_name_all_that_they_stand_for() {
 
 #[test]
 fn a_forbidden_path_is_seen_in_the_arguments_of_any_tool() {
-    let secrets = rule("", "", ("secrets/**", ""));
+    let secrets = rule("", "", "secrets/**", "");
     for arguments in [
         json!({"path": "secrets"}),
         json!({"file_path": "/w/My App/secrets/a"}),
@@ -532,7 +529,7 @@ fn a_forbidden_path_is_seen_in_the_arguments_of_any_tool() {
 
 #[test]
 fn what_is_looked_for_is_no_path() {
-    let secrets = rule("", "", ("secrets/**", ""));
+    let secrets = rule("", "", "secrets/**", "");
     let sought = json!({"pattern": "secrets/a", "path": "src"});
     assert!(!secrets.fits(&other("Grep", sought.clone())));
     assert!(!secrets.fits(&other("search_file_content", sought.clone())));
@@ -557,7 +554,7 @@ fn a_command_on_a_folder_above_touches_what_is_forbidden_below_it() {
         ("{a/b,c}/**", "rm -rf a/b", true),
     ];
     for (glob, line, fits) in cases {
-        let rule = rule("", "", (glob, ""));
+        let rule = rule("", "", glob, "");
         assert_eq!(rule.fits(&shell(line)), fits, "{glob} on {line}");
     }
 }
@@ -596,11 +593,11 @@ fn a_command_that_is_not_looked_at_to_its_end_is_known_to_be_cut() {
 
 #[test]
 fn what_is_typed_into_a_terminal_is_a_command() {
-    let push = rule("", "git push", ("", ""));
+    let push = rule("", "git push", "", "");
     let typed = json!({"keystrokes": "cat secrets/a && git push\n", "duration": 1.0});
     let terminal = other("bash_command", typed);
     assert!(push.fits(&terminal));
-    assert!(rule("", "", ("secrets/**", "")).fits(&terminal));
+    assert!(rule("", "", "secrets/**", "").fits(&terminal));
     let chars = json!({"session_id": 1, "chars": "git push\n"});
     assert!(push.fits(&other("write_stdin", chars.clone())));
     assert!(!push.fits(&other("say", chars)));

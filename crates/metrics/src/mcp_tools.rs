@@ -152,7 +152,7 @@ pub fn mcp_server_and_tool(name: &str) -> Option<(&str, &str)> {
 }
 
 /// Counts a call of a tool; `at` is when it was made, where that is known.
-pub(super) fn count(measures: &mut Measures, (server, tool): (&str, &str), at: Option<Duration>) {
+pub(super) fn count(measures: &mut Measures, server: &str, tool: &str, at: Option<Duration>) {
     measures.mcp_tool_calls += 1;
     let Some(tool) = mcp_tool(server, tool) else {
         return;

@@ -200,7 +200,7 @@ pub(super) fn beside(name: &str, words: &[String]) -> Vec<Vec<String>> {
         return all;
     };
     for (rule, before) in runner.filter(|(rule, _)| told.begins(rule)) {
-        all.push(run_behind(words, (rule[rule.len() - 1], *before)));
+        all.push(run_behind(words, rule[rule.len() - 1], *before));
     }
     for (_, options) in scripted.filter(|(rule, _)| told.begins(rule)) {
         let given = told.options.iter().filter(|it| holds(options, it.name));
@@ -214,7 +214,7 @@ pub(super) fn beside(name: &str, words: &[String]) -> Vec<Vec<String>> {
 }
 
 /// What stands behind a subcommand, its options and so many words.
-fn run_behind(words: &[String], (subcommand, before): (&str, usize)) -> Vec<String> {
+fn run_behind(words: &[String], subcommand: &str, before: usize) -> Vec<String> {
     let words = words.iter().skip_while(|word| *word != subcommand).skip(1);
     let is_option = |word: &&String| word.starts_with('-');
     let mut rest: Vec<String> = words

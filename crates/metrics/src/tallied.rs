@@ -271,7 +271,7 @@ impl Tallied {
     /// Takes in calls that an MCP server logged itself, in their order: for agents whose stream shows no MCP calls.
     pub fn add_server_calls(&mut self, calls: Vec<McpServerCall>) {
         for call in calls {
-            mcp_tools::count(&mut self.measures, (&call.server, &call.tool), call.at);
+            mcp_tools::count(&mut self.measures, &call.server, &call.tool, call.at);
             let told = (
                 call.server.as_str(),
                 call.tool.as_str(),

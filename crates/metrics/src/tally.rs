@@ -122,10 +122,10 @@ impl Tally {
         self.shown += 1;
         let mcp = mcp_parts(call);
         if let Some((server, tool)) = mcp {
-            mcp_tools::count(&mut self.measures, (server, tool), Some(at));
+            mcp_tools::count(&mut self.measures, server, tool, Some(at));
             let told = (server, tool, &*call.arguments);
             self.mcp_xcode.see(&mut self.measures, told);
-            self.keep_mcp((server, tool), call, at);
+            self.keep_mcp(server, tool, call, at);
         }
         if index < self.follow_until && self.followers.len() < MOST_CALLS {
             let longest = if mcp.is_some() {
@@ -155,7 +155,7 @@ impl Tally {
         }
     }
 
-    fn keep_mcp(&mut self, (server, tool): (&str, &str), call: &ToolCall, at: Duration) {
+    fn keep_mcp(&mut self, server: &str, tool: &str, call: &ToolCall, at: Duration) {
         if self.mcp_calls.len() >= MOST_CALLS {
             return;
         }

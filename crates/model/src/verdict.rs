@@ -76,7 +76,7 @@ impl TwoSuites {
     /// What the graders say that were asked, each by its place in the task's list, whose last `held_out` of `all` were held
     /// out; nothing where the visible ones could not judge. One that waits for judges and was not asked says nothing.
     #[must_use]
-    pub fn of(asked: &[(usize, Grade)], (all, held_out): (usize, usize)) -> Option<Self> {
+    pub fn of(asked: &[(usize, Grade)], all: usize, held_out: usize) -> Option<Self> {
         let first = all
             .checked_sub(held_out)
             .filter(|first| held_out > 0 && *first > 0 && !asked.is_empty())?;

@@ -36,7 +36,7 @@ impl TrialDir {
         let mut buffer = vec![0; BUFFER];
         let synced = clean::taken(self.root());
         for path in self.listed()? {
-            let read = sum_and_sync(&path, (&mut buffer, synced.as_ref()));
+            let read = sum_and_sync(&path, &mut buffer, synced.as_ref());
             let (sum, length) = read.doing("sync", &path)?;
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             writeln!(list, "{sum}  {name}").expect("a text takes what is written to it");
@@ -134,7 +134,8 @@ pub fn text_digest(text: &str) -> String {
 
 fn sum_and_sync(
     path: &Path,
-    (buffer, synced): (&mut [u8], Option<&clean::Files>),
+    buffer: &mut [u8],
+    synced: Option<&clean::Files>,
 ) -> io::Result<(String, u64)> {
     let (mut file, before) = open_listed(path)?;
     let sum = sum(&mut file, buffer)?;

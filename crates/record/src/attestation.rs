@@ -238,7 +238,8 @@ impl Arms {
         &mut self,
         name: &str,
         seen: &Attestation,
-        (run, redactor): (&RunDir, &Redactor),
+        run: &RunDir,
+        redactor: &Redactor,
     ) -> (Vec<Difference>, Result<(), RecordError>) {
         let mut differences = seen.unmet();
         let known = self.first.get(name).cloned();

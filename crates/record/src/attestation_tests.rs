@@ -117,18 +117,18 @@ fn a_later_start_compares_with_the_first_trial_of_the_arm() {
     other.models = vec!["small".to_owned()];
     let mut arms = Arms::open(&run);
     for (now, expected) in [(&blind, 0), (&seen(), 0), (&other, 1)] {
-        let (differences, kept) = arms.compare("a/s", now, (&run, &redactor));
+        let (differences, kept) = arms.compare("a/s", now, &run, &redactor);
         kept.unwrap();
         assert_eq!(differences.len(), expected, "{differences:?}");
     }
     let mut later = Arms::open(&run);
-    let (differences, _) = later.compare("a/s", &other, (&run, &redactor));
+    let (differences, _) = later.compare("a/s", &other, &run, &redactor);
     assert_eq!(flags(&differences), ["model"]);
     assert_eq!(
         differences[0].text,
         "model has small instead of large of the first trial of this arm"
     );
-    let (differences, _) = later.compare("b/s", &other, (&run, &redactor));
+    let (differences, _) = later.compare("b/s", &other, &run, &redactor);
     assert_eq!(differences, [], "another arm");
 }
 

@@ -66,7 +66,7 @@ pub fn changed_rows(run: &RunDir, noted: Noted<'_>) -> Result<Vec<String>, Recor
         before = digest(line);
         head_is_there |= noted.head == Some(before.as_str());
     })?;
-    verified.end(noted, (&before, head_is_there));
+    verified.end(noted, &before, head_is_there);
     Ok(verified.problems)
 }
 
@@ -95,7 +95,7 @@ pub fn verify(run: &RunDir, noted: Noted<'_>) -> Result<Verified, RecordError> {
         before = digest(line);
         head_is_there |= noted.head == Some(before.as_str());
     })?;
-    verified.end(noted, (&before, head_is_there));
+    verified.end(noted, &before, head_is_there);
     verified.problems.extend(run.strangers_among_trials());
     for run_id in sealed {
         verified.problems.push(format!(
@@ -107,7 +107,7 @@ pub fn verify(run: &RunDir, noted: Noted<'_>) -> Result<Verified, RecordError> {
 
 impl Verified {
     /// Compares the end with what was noted.
-    fn end(&mut self, noted: Noted<'_>, (last, head_is_there): (&str, bool)) {
+    fn end(&mut self, noted: Noted<'_>, last: &str, head_is_there: bool) {
         let rows = self.rows;
         let problems = &mut self.problems;
         problems.extend(noted.breaks.iter().map(|one| {

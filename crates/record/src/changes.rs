@@ -117,7 +117,8 @@ pub fn read_changes(trial: &TrialDir) -> Result<Vec<ChangedFile>, RecordError> {
 /// When the content cannot be read or written.
 pub fn keep_large(
     trial: &TrialDir,
-    (number, from): (usize, &mut File),
+    number: usize,
+    from: &mut File,
     redactor: &Redactor,
 ) -> Result<String, RecordError> {
     let path = trial.large_change(number);
@@ -134,7 +135,8 @@ pub fn keep_large(
 /// When a file cannot be written.
 pub fn write_changes(
     trial: &TrialDir,
-    (diff, changed): (&[u8], &[ChangedFile]),
+    diff: &[u8],
+    changed: &[ChangedFile],
     redactor: &Redactor,
 ) -> Result<(), RecordError> {
     crate::write_file(&trial.changes_patch(), &redactor.redact_bytes(diff))?;

@@ -32,7 +32,8 @@ pub struct Extent {
 /// The journal cannot be read.
 pub fn extent(
     run: &RunDir,
-    (noted, noted_head): (Option<u64>, Option<&str>),
+    noted: Option<u64>,
+    noted_head: Option<&str>,
 ) -> Result<Extent, RecordError> {
     #[derive(Deserialize)]
     struct Link {

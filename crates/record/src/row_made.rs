@@ -44,7 +44,7 @@ impl Row {
 
     /// Takes in what graders said of a trial whose row was made before they were asked: the grade, and the tree that they
     /// worked in.
-    pub fn take_verdicts(&mut self, verdicts: &[Verdict], (grade, tree): (&str, Option<&str>)) {
+    pub fn take_verdicts(&mut self, verdicts: &[Verdict], grade: &str, tree: Option<&str>) {
         self.grader_results =
             (!self.baseline_run).then(|| verdicts.iter().map(grader_result).collect());
         self.grade = Some(grade.to_owned());

@@ -36,8 +36,10 @@ impl Span {
 
 /// The place of a result among those of its query in `hits`, whose ids stand in `text`, if it is one of the best.
 pub(super) fn place_among(
-    (hits, text): (&[Hit], &[u8]),
-    (score, id): (f64, &[u8]),
+    hits: &[Hit],
+    text: &[u8],
+    score: f64,
+    id: &[u8],
     rules: Rules,
 ) -> Option<usize> {
     let is_full = hits.len() == rules.depth.get() as usize;
@@ -78,8 +80,8 @@ impl Best {
     }
 
     /// Puts a result in its place, if it is among the best.
-    pub(super) fn keep(&mut self, (score, id): (f64, &[u8]), rules: Rules) {
-        let Some(place) = place_among((&self.hits, &self.text), (score, id), rules) else {
+    pub(super) fn keep(&mut self, score: f64, id: &[u8], rules: Rules) {
+        let Some(place) = place_among(&self.hits, &self.text, score, id, rules) else {
             return;
         };
         if self.hits.len() == rules.depth.get() as usize
@@ -132,7 +134,7 @@ mod tests {
         let (mut best, rules) = (Best::default(), Reading::of_trec().rules());
         for score in 0..50_000_u32 {
             let id = format!("document {score}");
-            best.keep((f64::from(score), id.as_bytes()), rules);
+            best.keep(f64::from(score), id.as_bytes(), rules);
             assert!(best.text.len() <= 1 << 13, "{score}: {}", best.text.len());
         }
         let wanted: Vec<String> = (0..10)

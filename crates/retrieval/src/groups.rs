@@ -96,7 +96,7 @@ pub(super) struct Head<'a> {
 
 impl<'a> Head<'a> {
     /// That of a line, by the fields before and after which it may change.
-    pub(super) fn of(line: &'a [u8], (query, id): (&'a [u8], &[u8]), last: &[u8]) -> Self {
+    pub(super) fn of(line: &'a [u8], query: &'a [u8], id: &[u8], last: &[u8]) -> Self {
         let place = |field: &[u8]| field.as_ptr().addr() - line.as_ptr().addr();
         Self {
             query,

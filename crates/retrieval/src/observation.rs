@@ -143,7 +143,7 @@ fn not_negative(key: &str, value: Option<f64>) -> Result<(), String> {
     }
 }
 
-fn part(key: &str, (some, some_key): (u64, &str), all: u64) -> Result<Part, String> {
+fn part(key: &str, some: u64, some_key: &str, all: u64) -> Result<Part, String> {
     if some > all {
         return Err(format!(
             "{key}: {some_key} is {some}, more than all of them, which are {all}"
@@ -166,7 +166,7 @@ fn tokens(line: &Line<'_>) -> Result<Option<Tokens>, String> {
 
 fn secure(line: &Line<'_>) -> Result<Option<Part>, String> {
     let fields = line.secure_fields.as_ref();
-    let fields = fields.map(|it| part("secure_fields", (it.bypassed, "bypassed"), it.total));
+    let fields = fields.map(|it| part("secure_fields", it.bypassed, "bypassed", it.total));
     fields.transpose()
 }
 
@@ -182,7 +182,7 @@ fn rare(line: &Line<'_>) -> Result<Option<Box<Rare>>, String> {
     not_negative("cpu_pct", line.cpu_pct)?;
     not_negative("rss_mb", line.rss_mb)?;
     let calls = line.tool_calls.as_ref();
-    let calls = calls.map(|it| part("tool_calls", (it.succeeded, "succeeded"), it.total));
+    let calls = calls.map(|it| part("tool_calls", it.succeeded, "succeeded", it.total));
     let grounded = line.groundedness.as_ref().map(|grounded| Grounded {
         score: grounded.score,
         judge_model: grounded.judge_model.clone(),

@@ -173,7 +173,7 @@ impl Table {
     /// What the owners answer for, with the time at which a miss was first seen: that of `before`, where it was missed then, else
     /// `now`.
     #[must_use]
-    pub fn owed(&self, owners: &Owners, (before, now): (&[Owed], Timestamp)) -> Vec<Owed> {
+    pub fn owed(&self, owners: &Owners, before: &[Owed], now: Timestamp) -> Vec<Owed> {
         let owed = owners.0.iter().filter_map(|one| {
             let (_, usual, value) = one.known()?;
             let direction = one.direction.unwrap_or(*usual);

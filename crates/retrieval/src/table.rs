@@ -61,7 +61,8 @@ impl Table {
     /// With every line that is no record, up to a number of them, and records that are there twice.
     pub fn read(
         input: &mut dyn BufRead,
-        (file, reading): (&str, &Reading),
+        file: &str,
+        reading: &Reading,
     ) -> Result<Self, InputProblems> {
         let rules = reading.rules();
         let mut problems = InputProblems::of(file);

@@ -181,7 +181,7 @@ fn judged_in(block: &Block) -> Found<Judgement> {
                 wrong_fields(line, "4 fields: query, iteration, document, relevance")
             })?;
             let is_new = head.query != query;
-            head = Head::of(line, (query, id), relevance);
+            head = Head::of(line, query, id, relevance);
             if is_new {
                 found.begin(query, block);
             }
@@ -232,10 +232,10 @@ fn best_in(block: &Block, rules: Rules) -> Found<Hit> {
             if head.query != query {
                 found.begin(query, block);
             }
-            head = Head::of(line, (query, id), field);
+            head = Head::of(line, query, id, field);
             (id, score)
         };
-        found.keep(block, (score, id), rules);
+        found.keep(block, score, id, rules);
         Ok(())
     });
     found.end();
@@ -244,10 +244,10 @@ fn best_in(block: &Block, rules: Rules) -> Found<Hit> {
 
 impl Found<Hit> {
     /// Puts a result in its place among those of the last group, if it is among the best of them.
-    fn keep(&mut self, block: &Block, (score, id): (f64, &[u8]), rules: Rules) {
+    fn keep(&mut self, block: &Block, score: f64, id: &[u8], rules: Rules) {
         let start = self.groups.last().map_or(0, |group| group.range.start);
         let hits = &self.all[start..];
-        let Some(place) = place_among((hits, &block.text), (score, id), rules) else {
+        let Some(place) = place_among(hits, &block.text, score, id, rules) else {
             return;
         };
         if hits.len() == rules.depth.get() as usize {
@@ -276,7 +276,7 @@ fn read_run(
             let best = place(&mut results, query);
             best.expect(hits);
             for hit in hits {
-                best.keep((hit.score, hit.id.of_text(&block.text)), rules);
+                best.keep(hit.score, hit.id.of_text(&block.text), rules);
             }
         }
     });

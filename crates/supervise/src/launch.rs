@@ -90,7 +90,7 @@ async fn in_jail(wanted: &Wanted<'_>, jail: &Jail) -> io::Result<Started> {
     let (place, tag) = jail::start_launcher(opened.ends.borrowed(), &launcher_ends)?;
     drop((opened.ends, launcher_ends));
     let mut child = Child::new(place, opened.changes, Monitor::Jail(line));
-    let (since, _) = begun(wanted, (&mut child, tag.as_ref()), "the jail").await?;
+    let (since, _) = begun(wanted, &mut child, tag.as_ref(), "the jail").await?;
     let launcher = child.place.pid;
     let init = processes::first_child(launcher).unwrap_or_default();
     let leader = processes::first_child(init).unwrap_or_default();
@@ -116,7 +116,7 @@ async fn supervised(wanted: &Wanted<'_>) -> io::Result<Started> {
     let (place, tag) = jail::start_supervisor(opened.ends.borrowed(), &supervisor_ends)?;
     drop((opened.ends, supervisor_ends));
     let mut child = Child::new(place, opened.changes, Monitor::Supervisor(line));
-    let (since, leader) = begun(wanted, (&mut child, tag.as_ref()), "its supervisor").await?;
+    let (since, leader) = begun(wanted, &mut child, tag.as_ref(), "its supervisor").await?;
     spare(wanted, tag.as_ref());
     let supervisor = child.place.pid;
     let trial = Trial {
@@ -148,7 +148,8 @@ fn ordered(wanted: &Wanted<'_>, jail: &Jail) -> io::Result<(jail::Order, Opened)
     let (streams, ends) = child::open_streams(matches!(spec.stdin, StdinPlan::Bytes(_)))?;
     let order = jail::order(
         wanted.program,
-        (wanted.words, &wanted.environment),
+        wanted.words,
+        &wanted.environment,
         &spec.cwd,
         jail,
     );
@@ -164,7 +165,8 @@ fn ordered(wanted: &Wanted<'_>, jail: &Jail) -> io::Result<(jail::Order, Opened)
 /// so long was stopped by somebody, and is ended, as it is where a person asks to stop.
 async fn begun(
     wanted: &Wanted<'_>,
-    (child, tag): (&mut Child, Option<&ProcessTag>),
+    child: &mut Child,
+    tag: Option<&ProcessTag>,
     what: &str,
 ) -> io::Result<(u64, u32)> {
     let (error, told) = tokio::select! {

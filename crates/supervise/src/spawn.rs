@@ -62,7 +62,7 @@ pub(super) async fn start(spec: &ChildSpec, cancel: &Cancel) -> Result<Started, 
     };
     check_folder(spec)?;
     let program = program(spec)?;
-    match try_start(spec, (&program, &spec.argv), cancel).await {
+    match try_start(spec, &program, &spec.argv, cancel).await {
         Err(error) if error.raw_os_error() == Some(NO_INTERPRETER) && !is_binary(&program) => {
             // Shells run a text file without an interpreter line themselves.
             let shell = Path::new("/bin/sh");
@@ -71,7 +71,7 @@ pub(super) async fn start(spec: &ChildSpec, cancel: &Cancel) -> Result<Started, 
                 .into_iter()
                 .chain(spec.argv[1..].iter().cloned())
                 .collect();
-            try_start(spec, (shell, &words), cancel).await
+            try_start(spec, shell, &words, cancel).await
         }
         started => started,
     }
@@ -92,7 +92,8 @@ fn is_binary(program: &Path) -> bool {
 /// Starts a program, and tries again while it is still open for writing somewhere.
 async fn try_start(
     spec: &ChildSpec,
-    (program, words): (&Path, &[OsString]),
+    program: &Path,
+    words: &[OsString],
     cancel: &Cancel,
 ) -> io::Result<Started> {
     let mut environment = spec.env.clone();

@@ -69,13 +69,14 @@ pub(super) fn check(trajectory: &Trajectory, at: &str, depth: usize) -> Result<(
         }
         check(inner, &at, depth + 1)?;
     }
-    check_refs(trajectory, (&ids, at))
+    check_refs(trajectory, &ids, at)
 }
 
 /// References to sub-agents can be followed.
 fn check_refs(
     trajectory: &Trajectory,
-    (ids, at): (&HashSet<&String>, &str),
+    ids: &HashSet<&String>,
+    at: &str,
 ) -> Result<(), AtifProblem> {
     for (place, step) in trajectory.steps.iter().enumerate() {
         for (number, answer) in answers(step).enumerate() {

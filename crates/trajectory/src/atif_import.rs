@@ -214,7 +214,7 @@ impl Reader {
         match step.source {
             Source::User => self.told.users.push(step.message.text()),
             Source::System => self.aside(step, extra),
-            Source::Agent => self.agent(step, (extra, within)),
+            Source::Agent => self.agent(step, extra, within),
         }
     }
 
@@ -241,7 +241,7 @@ impl Reader {
         }
     }
 
-    fn agent(&mut self, step: &Step, (extra, within): (Option<&Extra>, &Trajectory)) {
+    fn agent(&mut self, step: &Step, extra: Option<&Extra>, within: &Trajectory) {
         if let Some(text) = step.reasoning_content.clone() {
             self.push(EventKind::Reasoning { text });
         }

@@ -93,7 +93,7 @@ impl<'a> Spans<'a> {
         self.made
     }
 
-    fn push(&mut self, span: Span, (place, parent): (&str, Option<&str>)) {
+    fn push(&mut self, span: Span, place: &str, parent: Option<&str>) {
         let nanos = |at: Duration| {
             let at = i128::try_from(at.as_nanos()).unwrap_or(i128::MAX);
             self.start_ns.saturating_add(at).max(0).to_string()
@@ -206,7 +206,7 @@ impl<'a> Spans<'a> {
             attributes,
             error,
         };
-        self.push(span, ("agent", None));
+        self.push(span, "agent", None);
     }
 
     /// A turn begins where the one before got its answers, and ends with the last thing that the model said in it.
@@ -312,7 +312,7 @@ impl<'a> Spans<'a> {
             attributes,
             error: None,
         };
-        self.push(span, (&format!("turn {number}"), Some("agent")));
+        self.push(span, &format!("turn {number}"), Some("agent"));
     }
 
     fn tools(&mut self) {
@@ -336,8 +336,8 @@ impl<'a> Spans<'a> {
             let parent = call.parent.as_deref().and_then(|id| seen.get(id));
             let parent = parent.map_or_else(|| "agent".to_owned(), Clone::clone);
             let end = ends.get(call.id.as_str()).copied();
-            let span = self.tool(call, (event.at, end, last));
-            self.push(span, (&place, Some(&parent)));
+            let span = self.tool(call, event.at, end, last);
+            self.push(span, &place, Some(&parent));
             seen.insert(&call.id, place);
         }
     }
@@ -345,7 +345,9 @@ impl<'a> Spans<'a> {
     fn tool(
         &self,
         call: &ToolCall,
-        (from, end, last): (Duration, Option<(Duration, &ToolResult)>, Duration),
+        from: Duration,
+        end: Option<(Duration, &ToolResult)>,
+        last: Duration,
     ) -> Span {
         let mut attributes = self.common("execute_tool");
         attributes.push(text("gen_ai.tool.name", &call.name));

@@ -117,7 +117,8 @@ pub(super) fn write(root: &Path, path: &Path, held: &Held) -> io::Result<()> {
 pub(super) fn copy(
     root: &Path,
     path: &Path,
-    (from, kind): (&mut File, FileKind),
+    from: &mut File,
+    kind: FileKind,
 ) -> io::Result<[u8; 32]> {
     let (folder, name) = cleared(root, path)?;
     let _gate = (kind == FileKind::Executable).then(spawn_gate);

@@ -30,7 +30,7 @@ impl Workspace {
         keep: &dyn Fn(&Path) -> bool,
     ) -> Result<Captured, WorkspaceError> {
         let base = Base::of(&self.shared);
-        let seen = TreeState::look(self, &base, (keep, i128::MAX))?;
+        let seen = TreeState::look(self, &base, keep, i128::MAX)?;
         let mut capture = Capture {
             base: &base,
             digests: base.digests()?,
@@ -112,7 +112,7 @@ impl Capture<'_> {
                 if untouched {
                     let known = self.known_before(path).or_else(|| self.reader.digest(path));
                     let known = known.map_or(Known::Size(*size), Known::Digest);
-                    self.digest.file(path, (*executable, known));
+                    self.digest.file(path, *executable, known);
                 } else {
                     self.file(path, *size);
                 }
@@ -123,7 +123,7 @@ impl Capture<'_> {
     /// A file that may have been touched.
     fn file(&mut self, path: &Path, size: u64) {
         if self.is_oversize() {
-            self.digest.file(path, (false, Known::Size(size)));
+            self.digest.file(path, false, Known::Size(size));
             self.size.paths += 1;
             self.size.bytes = self.size.bytes.saturating_add(size);
             return;
@@ -133,7 +133,7 @@ impl Capture<'_> {
         };
         let file = read.file;
         let known = file.sha256.map_or(Known::Size(file.size), Known::Digest);
-        self.digest.file(path, (file.executable, known));
+        self.digest.file(path, file.executable, known);
         if let Some(odd) = read.odd {
             self.odd.push(Reason::at(odd, path));
         }

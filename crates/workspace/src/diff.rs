@@ -50,7 +50,7 @@ impl PatchText {
         let after = after(now);
         let named = matches!(after, After::Named(_));
         if named || piece.is_some_and(|piece| piece.length > MAX_HELD) {
-            self.name_only(path, (piece.map(kind), after.kind()));
+            self.name_only(path, piece.map(kind), after.kind());
             return Ok(());
         }
         let old = piece.map(|piece| base.held(piece)).transpose()?;
@@ -62,7 +62,7 @@ impl PatchText {
         Ok(())
     }
 
-    fn name_only(&mut self, path: &Path, (old, new): (Option<FileKind>, Option<FileKind>)) {
+    fn name_only(&mut self, path: &Path, old: Option<FileKind>, new: Option<FileKind>) {
         if old.is_none() && new.is_none() {
             return;
         }

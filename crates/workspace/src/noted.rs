@@ -55,7 +55,7 @@ impl Workspace {
     /// When the workspace is gone.
     pub fn noted(&self, keep: &dyn Fn(&Path) -> bool) -> Result<Noted, WorkspaceError> {
         let base = Base::of(&self.shared);
-        let seen = TreeState::look(self, &base, (keep, self.made - STEP_NS))?;
+        let seen = TreeState::look(self, &base, keep, self.made - STEP_NS)?;
         Ok(Noted {
             seen,
             at: now_ns() - STEP_NS,

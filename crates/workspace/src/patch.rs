@@ -151,7 +151,7 @@ impl Workspace {
         base: &Path,
     ) -> Result<Vec<Option<Held>>, String> {
         let held = |path: &Path| self.held(path);
-        fit(&self.shared, diff, (touches, base, &held))
+        fit(&self.shared, diff, touches, base, &held)
     }
 }
 
@@ -162,13 +162,15 @@ type Holds<'a> = &'a dyn Fn(&Path) -> Result<Option<Held>, String>;
 fn fit(
     shared: &Shared,
     diff: &Diff<'_>,
-    (touches, base, held): (&[Touch], &Path, Holds<'_>),
+    touches: &[Touch],
+    base: &Path,
+    held: Holds<'_>,
 ) -> Result<Vec<Option<Held>>, String> {
     let serial = shared.serial.fetch_add(1, Ordering::Relaxed);
     let home = shared.home.join(format!("patch-{serial}.git"));
     let fitted = seal::init_bare(&home)
         .map_err(|error| error.to_string())
-        .and_then(|repository| fit_in(&repository, diff, (touches, base, held)));
+        .and_then(|repository| fit_in(&repository, diff, touches, base, held));
     fs::remove_dir_all(&home).ok();
     fitted
 }
@@ -176,7 +178,9 @@ fn fit(
 fn fit_in(
     repository: &Repository,
     diff: &Diff<'_>,
-    (touches, base, held): (&[Touch], &Path, Holds<'_>),
+    touches: &[Touch],
+    base: &Path,
+    held: Holds<'_>,
 ) -> Result<Vec<Option<Held>>, String> {
     let words = |error: git2::Error| error.message().to_owned();
     let mut before = Index::new().map_err(words)?;

@@ -126,7 +126,7 @@ impl Workspace {
             Content::In { root, path: from } => {
                 let source = beneath::open(root, from)?;
                 let (mut source, _) = source.ok_or(io::ErrorKind::NotFound)?;
-                let digest = beneath::copy(&self.root, path, (&mut source, file_kind(file)))?;
+                let digest = beneath::copy(&self.root, path, &mut source, file_kind(file))?;
                 match file.sha256 {
                     Some(known) if known != digest => {
                         Err(io::Error::other("it is no longer what was captured"))
@@ -184,7 +184,7 @@ fn lay(root: &Path, file: &LaidFile, to: &Path) -> io::Result<()> {
         FileKind::Plain
     };
     match &file.edited {
-        None => beneath::copy(root, to, (&mut source, kind)).map(drop),
+        None => beneath::copy(root, to, &mut source, kind).map(drop),
         Some(bytes) => {
             let bytes = bytes.clone();
             beneath::write(root, to, &Held { kind, bytes })

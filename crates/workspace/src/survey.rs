@@ -95,7 +95,7 @@ impl Survey<'_> {
             match (self.care)(as_path(&path), kind == FileType::Directory) {
                 Care::Skip => {}
                 _ if kind == FileType::Directory => folders.push(named),
-                care => self.note(path, &named, (kind, care)),
+                care => self.note(path, &named, kind, care),
             }
             if self.manifest.entries.len() >= MAX_ENTRIES {
                 return Ok(Vec::new());
@@ -121,7 +121,7 @@ impl Survey<'_> {
         false
     }
 
-    fn note(&mut self, path: Vec<u8>, named: &Named, (kind, care): (FileType, Care)) {
+    fn note(&mut self, path: Vec<u8>, named: &Named, kind: FileType, care: Care) {
         let entry = match kind {
             FileType::RegularFile if care == Care::Read => self.regular(&named.name, care),
             FileType::RegularFile => self.seen(&named.name, care),

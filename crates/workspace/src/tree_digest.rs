@@ -20,7 +20,7 @@ pub(super) struct TreeDigest {
 }
 
 impl TreeDigest {
-    pub(super) fn file(&mut self, path: &Path, (executable, content): (bool, Known)) {
+    pub(super) fn file(&mut self, path: &Path, executable: bool, content: Known) {
         let mode = if executable { 0o100_755 } else { 0o100_644 };
         let content = match content {
             Known::Digest(digest) => sha256_hex(&digest),

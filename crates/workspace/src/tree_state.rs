@@ -40,7 +40,8 @@ impl TreeState {
     pub(super) fn look(
         workspace: &Workspace,
         base: &Base<'_>,
-        (keep, young): (&dyn Fn(&Path) -> bool, i128),
+        keep: &dyn Fn(&Path) -> bool,
+        young: i128,
     ) -> Result<Self, WorkspaceError> {
         let sorter = RefCell::new(Sorter {
             base,

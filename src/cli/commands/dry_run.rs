@@ -55,7 +55,8 @@ pub(super) fn print(request: &RunRequest, show: &ShowArgs) -> Outcome {
     out.text(commands(&request.suite))?;
     out.line(summary(
         request,
-        (missing.plan.len(), missing.already_done),
+        missing.plan.len(),
+        missing.already_done,
         longest,
     ))?;
     match drifted(&drift, request.accept_drift) {
@@ -151,7 +152,7 @@ fn took(lengths: impl Iterator<Item = Duration>, jobs: u32) -> Duration {
     last.unwrap_or_default()
 }
 
-fn summary(request: &RunRequest, (to_do, done): (usize, usize), longest: Duration) -> String {
+fn summary(request: &RunRequest, to_do: usize, done: usize, longest: Duration) -> String {
     let at_once = match request.jobs {
         0 | 1 => "one at a time".to_owned(),
         jobs => format!("{jobs} at once"),

@@ -70,7 +70,7 @@ pub(super) struct Asking {
 
 impl Asking {
     /// Those of the config, where they are to be asked. Traces of one run find the replies that the run recorded.
-    pub(super) fn of(args: &AskArgs, (spec, traces): (&Path, &[PathBuf])) -> Outcome<Option<Self>> {
+    pub(super) fn of(args: &AskArgs, spec: &Path, traces: &[PathBuf]) -> Outcome<Option<Self>> {
         if !args.judges {
             return Ok(None);
         }
@@ -101,7 +101,7 @@ impl Asking {
             let (judges, purse) = (Arc::clone(&self.judges), Arc::clone(&self.purse));
             let cancel = cancel.clone();
             running.spawn(async move {
-                let asked = held.asked(&shown, (&judges, &purse, &cancel)).await;
+                let asked = held.asked(&shown, &judges, &purse, &cancel).await;
                 (index, asked)
             });
         }

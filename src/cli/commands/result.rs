@@ -62,7 +62,7 @@ pub(super) fn tell(told: &Told<'_>) -> Outcome<ExitCode> {
     if told.show.json {
         out.json(&document(told, &rebuilt, totals))?;
     } else {
-        out.text(page(told, &rebuilt, (totals, out.look())))?;
+        out.text(page(told, &rebuilt, totals, out.look()))?;
     }
     verdict(told, totals)
 }
@@ -140,11 +140,7 @@ impl Totals {
     }
 }
 
-fn page(
-    told: &Told<'_>,
-    rebuilt: &Rebuilt,
-    (totals, look): (Totals, proctor_report::Look),
-) -> String {
+fn page(told: &Told<'_>, rebuilt: &Rebuilt, totals: Totals, look: proctor_report::Look) -> String {
     let tables = if totals.trials == 0 {
         String::new()
     } else {

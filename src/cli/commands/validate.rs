@@ -58,7 +58,7 @@ pub(in crate::cli) fn run(args: &ValidateArgs) -> Outcome<ExitCode> {
         out.text(twins(&validations))?;
         out.line(format_args!("checks: {}", root.display()))?;
     }
-    verdict(&validations, (asked, ended.1))
+    verdict(&validations, asked, ended.1)
 }
 
 fn page(validations: &[Validation]) -> String {
@@ -183,7 +183,7 @@ fn document(validations: &[Validation], root: &std::path::Path) -> serde_json::V
     json!({"schema": 1, "checks": root, "tasks": tasks})
 }
 
-fn verdict(validations: &[Validation], (asked, cancelled): (usize, bool)) -> Outcome<ExitCode> {
+fn verdict(validations: &[Validation], asked: usize, cancelled: bool) -> Outcome<ExitCode> {
     let failed = validations
         .iter()
         .filter(|validation| !validation.ok)

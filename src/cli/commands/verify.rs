@@ -55,7 +55,7 @@ pub(in crate::cli) fn run(args: &VerifyArgs) -> Outcome<ExitCode> {
 pub(super) fn edited(run: &RunDir) -> Option<Failure> {
     // A file that cannot be read is told where it is needed.
     let metadata = RunMetadata::read(run).ok().flatten();
-    let is_chained = || extent(run, (None, None)).is_ok_and(|it| it.first_chained.is_some());
+    let is_chained = || extent(run, None, None).is_ok_and(|it| it.first_chained.is_some());
     let is_lost = metadata.is_none() && is_chained();
     let metadata = metadata.unwrap_or_default();
     let mut changed = changed_rows(run, Noted::of(&metadata)).unwrap_or_default();

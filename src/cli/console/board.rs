@@ -180,7 +180,7 @@ impl Board {
                 text: String::new(),
                 spent_usd: None,
             }),
-            Progress::TrialStage { key, stage } => self.enter(&key, (stage, now)),
+            Progress::TrialStage { key, stage } => self.enter(&key, stage, now),
             Progress::TrialActivity {
                 key,
                 text,
@@ -200,7 +200,7 @@ impl Board {
         }
     }
 
-    fn enter(&mut self, key: &TrialKey, (stage, now): (&'static str, Instant)) {
+    fn enter(&mut self, key: &TrialKey, stage: &'static str, now: Instant) {
         if let Some(trial) = self.trial(key) {
             trial.stage = stage;
             trial.text.clear();

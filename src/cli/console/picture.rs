@@ -30,7 +30,7 @@ pub(super) fn picture(board: &Board, now: Instant, room: Room) -> Vec<String> {
         .running
         .iter()
         .take(most)
-        .map(|trial| trial_line(trial, now, (columns, room)))
+        .map(|trial| trial_line(trial, now, columns, room))
         .collect();
     if let Some(more) = board
         .running
@@ -45,13 +45,13 @@ pub(super) fn picture(board: &Board, now: Instant, room: Room) -> Vec<String> {
             .parked
             .iter()
             .take(3)
-            .map(|parked| parked_line(parked, now, room)),
+            .map(|(agent, parked)| parked_line(agent, parked, now, room)),
     );
     lines.push(summary(board, now, room));
     lines
 }
 
-fn trial_line(trial: &Running, now: Instant, (columns, room): (usize, Room)) -> String {
+fn trial_line(trial: &Running, now: Instant, columns: usize, room: Room) -> String {
     let name = label(&trial.key);
     let elapsed = format!("{} / {}", clock(trial.elapsed(now)), clock(trial.limit));
     let quiet = trial.quiet(now).filter(|quiet| quiet.as_secs() > 0);
@@ -71,11 +71,7 @@ fn trial_line(trial: &Running, now: Instant, (columns, room): (usize, Room)) -> 
 }
 
 /// `  claude  parked until 16:00:05 (12m03s left)`
-fn parked_line(
-    (name, (until, shown)): (&String, &(Instant, String)),
-    now: Instant,
-    room: Room,
-) -> String {
+fn parked_line(name: &str, (until, shown): &(Instant, String), now: Instant, room: Room) -> String {
     let left = clock(until.saturating_duration_since(now));
     let name = sanitize_line(name);
     let plain = format!("  {name}  parked until {shown} ({left} left)");
@@ -136,13 +132,13 @@ fn summary(board: &Board, now: Instant, room: Room) -> String {
     if space < 10 {
         return cut(&text, room.width.saturating_sub(1));
     }
-    let (full, empty) = meter((done, all), space.min(30), room.unicode);
+    let (full, empty) = meter(done, all, space.min(30), room.unicode);
     let (strong, faint) = (AnsiColor::Green.on_default(), Style::new().dimmed());
     format!("{strong}{full}{strong:#}{faint}{empty}{faint:#}  {text}")
 }
 
 /// A bar of `width` columns, as its full and its empty part.
-fn meter((done, all): (usize, usize), width: usize, unicode: bool) -> (String, String) {
+fn meter(done: usize, all: usize, width: usize, unicode: bool) -> (String, String) {
     let full = done
         .saturating_mul(width)
         .checked_div(all)

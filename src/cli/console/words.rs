@@ -31,7 +31,7 @@ pub(super) fn lines(board: &Board, step: &Progress) -> Vec<Line> {
             jobs,
             ..
         } => {
-            vec![Line::Step(begun((*planned, *already_done), *jobs))]
+            vec![Line::Step(begun(*planned, *already_done, *jobs))]
         }
         Progress::BlockStarted { name } if name == "all" => Vec::new(),
         Progress::BlockStarted { name } => {
@@ -80,7 +80,7 @@ fn cancelling(times: u32) -> &'static str {
     }
 }
 
-fn begun((planned, already_done): (usize, usize), jobs: u32) -> String {
+fn begun(planned: usize, already_done: usize, jobs: u32) -> String {
     let trials = counted(planned, "trial");
     let resumed = match already_done {
         0 => String::new(),

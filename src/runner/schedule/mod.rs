@@ -163,7 +163,10 @@ impl Schedule {
             }
         }
         Self {
-            work: (0..).zip(plan.blocks).map(Work::new).collect(),
+            work: (0..)
+                .zip(plan.blocks)
+                .map(|(place, block)| Work::new(place, block))
+                .collect(),
             current: None,
             parked: vec![false; lanes.len()],
             emptied: vec![false; lanes.len()],
@@ -413,7 +416,7 @@ impl Schedule {
 }
 
 impl Work {
-    fn new((place, block): (usize, Block)) -> Self {
+    fn new(place: usize, block: Block) -> Self {
         let phases = [block.baselines, block.trials].into_iter();
         let entries = |trials: Vec<PlannedTrial>| {
             let new = |planned| Entry {

@@ -132,7 +132,8 @@ impl Work<'_> {
 pub(super) async fn judge(
     spec: &GraderSpec,
     ctx: &GradeContext<'_>,
-    (index, log): (usize, &Path),
+    index: usize,
+    log: &Path,
 ) -> Opinion {
     let Some(desk) = ctx.apple else {
         return error(format!("needs_xcode:{}", spec.type_name()));

@@ -22,11 +22,11 @@ async fn both_dialects_are_spoken_and_costs_are_counted() {
             (&body["model"], &body["max_tokens"]),
             (&"m-1".into(), &100.into())
         );
-        answer(stream, (200, ""), &of_chat(&reply(prompt_in(body), 4)));
+        answer(stream, 200, "", &of_chat(&reply(prompt_in(body), 4)));
     }));
     let messages = Scripted::start(Box::new(|_, head, body, stream| {
         assert!(head.starts_with("post /v1/messages "), "{head}");
-        answer(stream, (200, ""), &of_anthropic(&reply(prompt_in(body), 4)));
+        answer(stream, 200, "", &of_anthropic(&reply(prompt_in(body), 4)));
     }));
     let both = [
         JudgeProvider::OpenAi(server(&chat.url)),
@@ -166,7 +166,7 @@ async fn a_cut_connection_and_a_cut_reply_are_no_verdict() {
     assert!(matches!(failure, JudgeFailure::Unreachable(_)), "{failure}");
     let (_, bench) = anthropic(Box::new(|_, _, body, stream| {
         let text = of_anthropic(&reply(prompt_in(body), 5)).replace("end_turn", "max_tokens");
-        answer(stream, (200, ""), &text);
+        answer(stream, 200, "", &text);
     }));
     let failure = bench.decide("hello").await.expect_err("no verdict");
     assert!(failure.to_string().contains("max_tokens"), "{failure}");
@@ -216,8 +216,8 @@ async fn a_wish_to_stop_ends_a_call_and_a_wait() {
     let (check, purse) = (check(), JudgeBudget::new(None));
     // The second one waits for the reply to the first one.
     let failures = tokio::join!(
-        judges.decide(&check, &material, (&purse, &cancel)),
-        judges.decide(&check, &material, (&purse, &cancel)),
+        judges.decide(&check, &material, &purse, &cancel),
+        judges.decide(&check, &material, &purse, &cancel),
     );
     let failures = [failures.0, failures.1].map(|it| it.map_err(|none| none.why));
     assert_eq!(

@@ -69,7 +69,7 @@ async fn asked(judges: &Judges, answer: &str) -> Result<Judgement, NoVerdict> {
     };
     let purse = JudgeBudget::new(None);
     judges
-        .decide(&check(), &material, (&purse, &Cancel::new()))
+        .decide(&check(), &material, &purse, &Cancel::new())
         .await
 }
 
@@ -88,14 +88,14 @@ fn anthropic(act: Box<Act>) -> (Scripted, Bench) {
 fn saying(say: impl Fn(usize, &str) -> String + Send + Sync + 'static) -> (Scripted, Bench) {
     anthropic(Box::new(move |number, _, body, stream| {
         let text = say(number, prompt_in(body));
-        answer(stream, (200, ""), &of_anthropic(&text));
+        answer(stream, 200, "", &of_anthropic(&text));
     }))
 }
 
 /// A server that answers with this status first, then well.
 fn failing_first(status: u16, headers: &'static str) -> (Scripted, Bench) {
     anthropic(Box::new(move |number, _, body, stream| match number {
-        0 => answer(stream, (status, headers), "{}"),
-        _ => answer(stream, (200, ""), &of_anthropic(&reply(prompt_in(body), 5))),
+        0 => answer(stream, status, headers, "{}"),
+        _ => answer(stream, 200, "", &of_anthropic(&reply(prompt_in(body), 5))),
     }))
 }

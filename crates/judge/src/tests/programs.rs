@@ -24,7 +24,7 @@ async fn what_a_call_cost_is_unknown_and_not_nothing() {
     let (_, bench) = anthropic(Box::new(|number, _, body, stream| match number {
         // It broke down on the way: maybe it was billed.
         0 => drop(stream.write_all(b"HTTP/1.1 200 X\r\ncontent-length: 9\r\n\r\n{")),
-        _ => answer(stream, (200, ""), &of_anthropic(&reply(prompt_in(body), 5))),
+        _ => answer(stream, 200, "", &of_anthropic(&reply(prompt_in(body), 5))),
     }));
     let judged = bench.decide("hello").await.expect("a verdict");
     assert_eq!((judged.cost_usd, judged.given[0].calls), (None, 2));

@@ -17,7 +17,8 @@ async fn a_key_that_a_server_throws_back_is_written_nowhere() {
     let (_, bench) = anthropic(Box::new(|_, _, _, stream| {
         answer(
             stream,
-            (401, ""),
+            401,
+            "",
             &format!("{{\"error\": \"bad key {KEY}\"}}"),
         );
     }));
@@ -133,7 +134,7 @@ async fn what_was_no_reply_is_paid_recorded_and_not_asked_again() {
 async fn a_bill_without_words_is_counted() {
     let (_, bench) = anthropic(Box::new(|_, _, body, stream| {
         let text = of_anthropic(&reply(prompt_in(body), 5)).replace("\"content\"", "\"parts\"");
-        answer(stream, (200, ""), &text);
+        answer(stream, 200, "", &text);
     }));
     let none = asked(&bench.judges(), "hello")
         .await

@@ -204,7 +204,7 @@ fn what_is_kept_of_a_record_does_not_grow_with_its_context() {
         .collect();
     let reading = Reading::default();
     let mut input = BufReader::with_capacity(1 << 16, lines.as_bytes());
-    let table = Table::read(&mut input, ("in", &reading)).expect("records");
+    let table = Table::read(&mut input, "in", &reading).expect("records");
     let kept = format!("{table:?}").len();
     assert!(kept < 100_000, "{kept} characters for 50 records");
 }

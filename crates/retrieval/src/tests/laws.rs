@@ -40,7 +40,7 @@ proptest! {
     #[test]
     fn no_bytes_break_the_readers(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         let reading = Reading::default();
-        drop(Table::read(&mut bytes.as_slice(), ("in", &reading)));
+        drop(Table::read(&mut bytes.as_slice(), "in", &reading));
         drop(Table::read_trec((&mut bytes.as_slice(), "q"), (&mut bytes.as_slice(), "r"), &reading));
     }
 

@@ -25,7 +25,7 @@ fn k(k: u32) -> NonZeroU32 {
 
 fn read(text: &str) -> Result<Table, InputProblems> {
     let reading = Reading::default();
-    Table::read(&mut text.as_bytes(), ("in.jsonl", &reading))
+    Table::read(&mut text.as_bytes(), "in.jsonl", &reading)
 }
 
 fn table(records: &[Value]) -> Table {

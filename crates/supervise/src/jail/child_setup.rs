@@ -37,7 +37,7 @@ pub(super) fn bear(order: &Order, users: &Users) -> Result<Birth, Failed> {
     match sys::fork().map_err(at(Step::Fork))? {
         Side::Child => {
             drop((from_child, to_child));
-            let failed = become_program(order, (from_parent, &to_parent));
+            let failed = become_program(order, from_parent, &to_parent);
             sys::leave(report(failed, to_parent));
         }
         Side::Parent(pid) => {
@@ -96,7 +96,8 @@ fn nothing_to_start() -> io::Error {
 
 fn become_program(
     order: &Order,
-    (mut from_parent, mut to_parent): (File, &File),
+    mut from_parent: File,
+    mut to_parent: &File,
 ) -> io::Result<Infallible> {
     setsid()?;
     if let Some(most) = order.jail.processes {

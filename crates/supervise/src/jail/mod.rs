@@ -55,7 +55,8 @@ pub(super) fn can_supervise() -> bool {
 /// The order for a program with its words and its environment, to begin in `folder`.
 pub(super) fn order(
     program: &Path,
-    (words, environment): (&[OsString], &[(OsString, OsString)]),
+    words: &[OsString],
+    environment: &[(OsString, OsString)],
     folder: &Path,
     jail: &Jail,
 ) -> Order {

@@ -115,12 +115,16 @@ impl Difference {
             "the same"
         };
         lines.push(format!("answer: {answer}"));
-        lines.extend(self.figures.iter().map(|figure| line(*figure)));
+        lines.extend(
+            self.figures
+                .iter()
+                .map(|&(name, before, after)| line(name, before, after)),
+        );
         lines.join("\n")
     }
 }
 
-fn line((name, before, after): (&str, Option<f64>, Option<f64>)) -> String {
+fn line(name: &str, before: Option<f64>, after: Option<f64>) -> String {
     let shown = |value: Option<f64>| value.map_or_else(|| "?".to_owned(), |it| it.to_string());
     let change = match before.zip(after) {
         Some((before, after)) if before > 0.0 => {

@@ -91,7 +91,7 @@ fn save(args: &SaveBaselineArgs) -> Outcome<ExitCode> {
         tools: source.tools,
     };
     let traces = std::slice::from_ref(&args.trace);
-    let asking = Asking::of(&args.ask, (&args.spec, traces))?;
+    let asking = Asking::of(&args.ask, &args.spec, traces)?;
     let (found, asked) = settle(asking.as_ref(), vec![(held, shown)])?.remove(0);
     let status = found.layers().answer;
     let passes = status.is_none_or(|status| status == LayerStatus::Pass);

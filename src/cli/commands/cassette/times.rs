@@ -47,13 +47,13 @@ pub(super) fn line_times(
         })
         .collect();
     if let Some(until) = until {
-        spread(&mut times[known..], (now, until));
+        spread(&mut times[known..], now, until);
     }
     times
 }
 
 /// Puts times evenly between two moments.
-fn spread(times: &mut [Duration], (from, until): (Duration, Duration)) {
+fn spread(times: &mut [Duration], from: Duration, until: Duration) {
     let parts = u32::try_from(times.len() + 1).unwrap_or(u32::MAX);
     let step = until.saturating_sub(from) / parts;
     let mut at = from;

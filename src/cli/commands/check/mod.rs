@@ -52,7 +52,7 @@ pub(in crate::cli) fn run(args: &CheckArgs) -> Outcome<ExitCode> {
     let spec = loaded(&args.spec, &args.traces)?;
     let chosen = chosen(&spec, args.query.as_deref())?;
     let one = args.baseline.as_deref().map(sources::one).transpose()?;
-    let asking = Asking::of(&args.ask, (&args.spec, &args.traces))?;
+    let asking = Asking::of(&args.ask, &args.spec, &args.traces)?;
     let (mut checked, mut held) = (Vec::new(), Vec::new());
     for source in sources::all(&args.traces)? {
         let trace = source.trace.as_ref().ok();
@@ -68,7 +68,7 @@ pub(in crate::cli) fn run(args: &CheckArgs) -> Outcome<ExitCode> {
         checked.push(one);
     }
     let asking = asking.map(|asking| asking.at_once(args.jobs));
-    let bill = settled(&mut checked, (asking.as_ref(), held))?;
+    let bill = settled(&mut checked, asking.as_ref(), held)?;
     let mut tally = Tally::default();
     for one in &checked {
         match &one.result {
@@ -78,7 +78,7 @@ pub(in crate::cli) fn run(args: &CheckArgs) -> Outcome<ExitCode> {
             Held::Unasked | Held::Waits => {}
         }
     }
-    told::tell(args, (&spec, &checked), (tally, bill))?;
+    told::tell(args, &spec, &checked, tally, bill)?;
     let code = tally.exit_code();
     let edited = args.traces.iter().find_map(|path| edited_around(path));
     match edited {
@@ -92,7 +92,8 @@ pub(in crate::cli) fn run(args: &CheckArgs) -> Outcome<ExitCode> {
 /// Puts what was found to its traces; gives what judges cost, where one was asked.
 fn settled(
     checked: &mut [Checked],
-    (asking, held): (Option<&Asking>, Vec<(proctor_graders::Held, Shown)>),
+    asking: Option<&Asking>,
+    held: Vec<(proctor_graders::Held, Shown)>,
 ) -> Outcome<Option<Bill>> {
     let mut all = Asked::default();
     let waiting = checked

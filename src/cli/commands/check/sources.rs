@@ -190,7 +190,7 @@ fn trials(path: &Path) -> Outcome<Vec<Source>> {
     let Some(run) = RunDir::open(path).ok().filter(RunDir::has_rows) else {
         let told = trials
             .iter()
-            .map(|(name, dir)| trial_source(path, (name, dir)));
+            .map(|(name, dir)| trial_source(path, name, dir));
         return told.collect();
     };
     let unread = |error| refused(path, error);
@@ -205,7 +205,7 @@ fn trials(path: &Path) -> Outcome<Vec<Source>> {
     let mut found = Vec::new();
     for (name, dir) in &trials {
         if !superseded.contains(name) {
-            found.push(trial_source(path, (name, dir))?);
+            found.push(trial_source(path, name, dir)?);
         }
     }
     let told: HashSet<&String> = trials.iter().map(|(name, _)| name).collect();
@@ -217,7 +217,7 @@ fn trials(path: &Path) -> Outcome<Vec<Source>> {
 }
 
 /// A trial by its folder.
-fn trial_source(path: &Path, (name, dir): (&str, &TrialDir)) -> Outcome<Source> {
+fn trial_source(path: &Path, name: &str, dir: &TrialDir) -> Outcome<Source> {
     let told = Told::read(dir).map_err(|error| refused(path, error))?;
     let row = told.row.clone().unwrap_or_default();
     Ok(Source {

@@ -14,12 +14,14 @@ use proctor_report::sanitize_line;
 /// Tells all of it.
 pub(super) fn tell(
     args: &CheckArgs,
-    (spec, checked): (&TraceSpec, &[Checked]),
-    (tally, bill): (Tally, Option<Bill>),
+    spec: &TraceSpec,
+    checked: &[Checked],
+    tally: Tally,
+    bill: Option<Bill>,
 ) -> Outcome {
     let mut out = Out::new(Colour::AUTO);
     if args.json {
-        return out.json(&document(args, (spec, checked), (tally, bill)));
+        return out.json(&document(args, spec, checked, tally, bill));
     }
     for one in checked {
         for line in lines(one) {
@@ -96,8 +98,10 @@ fn status(one: &Checked, found: &LayersFound) -> &'static str {
 
 fn document(
     args: &CheckArgs,
-    (spec, checked): (&TraceSpec, &[Checked]),
-    (tally, bill): (Tally, Option<Bill>),
+    spec: &TraceSpec,
+    checked: &[Checked],
+    tally: Tally,
+    bill: Option<Bill>,
 ) -> Value {
     let traces: Vec<Value> = checked.iter().map(trace).collect();
     json!({

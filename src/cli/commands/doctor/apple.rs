@@ -49,7 +49,7 @@ pub(super) async fn checks(patient: &Patient) -> Vec<Check> {
         cancel: &cancel,
     };
     let (version, runtimes, simulators) = tokio::join!(
-        version(&slow, (patient, is_needed), &cancel),
+        version(&slow, patient, is_needed, &cancel),
         runtimes(simctl, is_needed),
         simulators(simctl, patient, is_needed),
     );
@@ -126,7 +126,7 @@ fn absent(is_needed: bool) -> Check {
         .needed_for(GRADERS)
 }
 
-async fn version(xcode: &Xcode, (patient, is_needed): (&Patient, bool), cancel: &Cancel) -> Check {
+async fn version(xcode: &Xcode, patient: &Patient, is_needed: bool, cancel: &Cancel) -> Check {
     let told = xcode_version(xcode, cancel).await;
     let named = folder_of_suite(patient).map(OsString::from);
     let folder = match named.or_else(|| std::env::var_os(DEVELOPER_DIR)) {

@@ -31,7 +31,7 @@ pub(super) async fn check(patient: &Patient) -> Vec<Check> {
     let mut checks = Vec::new();
     for (shell, flag) in SHELLS {
         if find_program(OsStr::new(shell), &patient.path, Path::new("/")).is_some() {
-            let seen = is_seen(patient, &overlay, (shell, flag)).await;
+            let seen = is_seen(patient, &overlay, shell, flag).await;
             checks.push(finding(&format!("shims in {shell} {flag}"), seen));
         }
     }
@@ -101,11 +101,7 @@ fn has_own_home(patient: &Patient) -> bool {
 }
 
 /// Calls the tool through a shell: its exit code must come back and the call must be logged.
-async fn is_seen(
-    patient: &Patient,
-    laid: &Laid,
-    (shell, flag): (&str, &str),
-) -> Result<(), String> {
+async fn is_seen(patient: &Patient, laid: &Laid, shell: &str, flag: &str) -> Result<(), String> {
     let before = calls(&laid.overlay)?;
     let mut env = vec![
         (OsString::from("PATH"), laid.path.clone()),

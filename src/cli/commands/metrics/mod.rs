@@ -33,7 +33,7 @@ pub(in crate::cli) fn run(args: &MetricsArgs) -> Outcome<ExitCode> {
     let table = read(args)?;
     let owed = owners.map(|owners| {
         let before = earlier(&args.out.join(OWNERSHIP));
-        table.owed(&owners, (&before, now()))
+        table.owed(&owners, &before, now())
     });
     write(&table, args, owed.as_deref())?;
     tell(&table, args, owed.as_deref().unwrap_or_default())
@@ -73,7 +73,7 @@ fn read(args: &MetricsArgs) -> Outcome<Table> {
         },
     };
     let table = match (&args.input, &args.qrels, &args.run) {
-        (Some(input), ..) => Table::read(&mut *open(input)?, (&shown_path(input), &reading)),
+        (Some(input), ..) => Table::read(&mut *open(input)?, &shown_path(input), &reading),
         (None, Some(qrels), Some(run)) => {
             let (mut qrels_input, mut run_input) = (open(qrels)?, open(run)?);
             let (qrels, run) = (shown_path(qrels), shown_path(run));

@@ -181,7 +181,7 @@ fn the_time_of_a_word_is_not_shown_twice() {
 #[test]
 fn a_meter_is_never_longer_than_its_room() {
     for (done, all) in [(0, 0), (0, 5), (5, 5), (9, 5)] {
-        let (full, empty) = meter((done, all), 10, false);
+        let (full, empty) = meter(done, all, 10, false);
         assert_eq!(full.len() + empty.len(), 10);
     }
 }
