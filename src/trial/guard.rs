@@ -12,6 +12,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
+use std::sync::OnceLock;
 
 use crate::trial::known::Known;
 use proctor_config::{GraderSpec, TEST_CONFIG, TaskSpec, TestConfig};
@@ -19,6 +20,9 @@ use proctor_graders::Globs;
 use proctor_model::path_text::to_text;
 use proctor_model::{ChangeFacts, Reason, ReasonKind};
 use proctor_workspace::{BaseCommit, ChangedPath, Now, is_cache, patched_paths};
+
+/// No manifest or configuration that people write comes near this, in bytes.
+const LONGEST_CONFIG: u64 = 8 << 20;
 
 /// So many paths are listed of each fact.
 const LISTED: usize = 20;
@@ -44,6 +48,10 @@ pub struct Guard {
     allowed: Option<Globs>,
     /// What the reference patch changes.
     reference: BTreeSet<PathBuf>,
+    /// That patch, and the folder that its paths begin at.
+    patch: Option<(PathBuf, PathBuf)>,
+    /// What it makes of the base commit, once somebody asked.
+    after: OnceLock<BTreeMap<PathBuf, Vec<u8>>>,
     /// Whether every grader that runs code has a twin.
     is_twinned: bool,
 }
@@ -110,6 +118,7 @@ impl Guard {
         let reference = patched
             .into_iter()
             .flat_map(|path| [subdir.join(&path), path]);
+        let patch = task.reference_patch.clone();
         Ok(Self {
             named: globs(&named)?,
             named_but_caches: globs(&named_but_caches)?,
@@ -120,6 +129,8 @@ impl Guard {
             test_config: globs(&of(None))?,
             allowed: task.allowed_changes.as_deref().map(globs).transpose()?,
             reference: reference.collect(),
+            patch: patch.map(|patch| (patch, subdir.to_owned())),
+            after: OnceLock::new(),
             is_twinned: task.is_twinned(),
         })
     }
@@ -154,11 +165,11 @@ impl Guard {
     }
 
     /// Decides about each change to `base`.
-    pub(super) fn sort<'a>(&self, changed: &'a [ChangedPath], base: &Known) -> Sorted<'a> {
+    pub(super) fn sort<'a>(&self, changed: &'a [ChangedPath], base: &Known<'_>) -> Sorted<'a> {
         let mut sorted = Sorted::default();
         for one in changed {
             let path = one.path.as_path();
-            let is_config = self.test_config.forbid(path) && !self.reference.contains(path);
+            let is_config = self.test_config.forbid(path) && !self.is_as_meant(one, base);
             if is_config {
                 sorted.facts.test_config_changed.push(to_text(path));
                 if !self.is_twinned {
@@ -173,7 +184,7 @@ impl Guard {
         sorted
     }
 
-    fn decide<'a>(&self, one: &'a ChangedPath, base: &Known, sorted: &mut Sorted<'a>) {
+    fn decide<'a>(&self, one: &'a ChangedPath, base: &Known<'_>, sorted: &mut Sorted<'a>) {
         let path = one.path.as_path();
         let was_there = !one.is_new || base.below(path).next().is_some();
         let is_closed = was_there || !self.is_twinned;
@@ -204,6 +215,23 @@ impl Guard {
             .ancestors()
             .any(|part| self.laid_files.contains_key(part));
         is_in || self.laid_files.keys().any(|laid| laid.starts_with(path))
+    }
+
+    /// Whether a file is now what the reference patch makes of it.
+    fn is_as_meant(&self, one: &ChangedPath, base: &Known<'_>) -> bool {
+        if !self.reference.contains(&one.path) {
+            return false;
+        }
+        let after = self.after.get_or_init(|| {
+            let patch = self.patch.as_ref();
+            patch.map_or_else(BTreeMap::new, |(file, subdir)| base.after(file, subdir))
+        });
+        let now = match &one.now {
+            Now::File(file) => file.content.bytes(LONGEST_CONFIG),
+            Now::Removed => Some(Vec::new()),
+            Now::Link(_) | Now::Special(_) => None,
+        };
+        now.is_some() && now.as_ref() == after.get(&one.path)
     }
 }
 

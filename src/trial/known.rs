@@ -1,21 +1,28 @@
 //! The base commit as the rules about paths ask for it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
-use proctor_workspace::Template;
+use proctor_workspace::{BaseCommit, Template};
 
 /// What the base commit holds.
-pub(super) struct Known {
+pub(super) struct Known<'a> {
+    commit: BaseCommit<'a>,
     paths: BTreeSet<PathBuf>,
 }
 
-impl Known {
+impl<'a> Known<'a> {
     /// That of `template`.
-    pub(super) fn of(template: &Template) -> Self {
-        let paths = template.base().paths().map(Path::to_owned).collect();
-        Self { paths }
+    pub(super) fn of(template: &'a Template) -> Self {
+        let commit = template.base();
+        let paths = commit.paths().map(Path::to_owned).collect();
+        Self { commit, paths }
+    }
+
+    /// What a patch makes of the files that it changes; empty where it removes them.
+    pub(super) fn after(&self, patch: &Path, subdir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+        self.commit.after(patch, subdir)
     }
 
     /// All files and links below a folder.

@@ -33,6 +33,17 @@ impl<'a> BaseCommit<'a> {
         (held.kind != FileKind::Link).then_some(held.bytes)
     }
 
+    pub(super) fn shared(&self) -> &Shared {
+        self.0.shared
+    }
+
+    /// What is at `path`; nothing where there is none.
+    pub(super) fn held(&self, path: &Path) -> Result<Option<Held>, String> {
+        let piece = self.0.files.get(path);
+        let held = piece.map(|piece| self.0.held(piece)).transpose();
+        held.map_err(|error| format!("{}: {error}", path.display()))
+    }
+
     /// Whether a new file or folder at `path` is no work: the commit's own rules ignore it, or it is a cache.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! Applying a task's reference patch: libgit2 reads the patch and fits the hunks, the files are read and written by us.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -10,6 +10,7 @@ use std::sync::atomic::Ordering;
 
 use git2::{ApplyOptions, Delta, Diff, Index, IndexEntry, IndexTime, Repository};
 
+use super::base::BaseCommit;
 use super::beneath::{self, Held};
 use super::common::Shared;
 use super::tree::FileKind;
@@ -152,6 +153,33 @@ impl Workspace {
     ) -> Result<Vec<Option<Held>>, String> {
         let held = |path: &Path| self.held(path);
         fit(&self.shared, diff, touches, base, &held)
+    }
+}
+
+impl BaseCommit<'_> {
+    /// What a patch makes of the base commit: the files that it changes, from the root, as they are after it, empty where it removes them;
+    /// nothing where it cannot be read or does not fit. Its paths are understood from `subdir`, or from the root where that does not fit.
+    #[must_use]
+    pub fn after(&self, patch: &Path, subdir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+        let Ok((diff, touches)) = read(patch) else {
+            return BTreeMap::new();
+        };
+        let held = |path: &Path| self.held(path);
+        let fitted = [subdir, Path::new("")].into_iter().find_map(|base| {
+            let results = fit(self.shared(), &diff, &touches, base, &held).ok()?;
+            Some((base, results))
+        });
+        let Some((base, results)) = fitted else {
+            return BTreeMap::new();
+        };
+        let gone = touches
+            .iter()
+            .filter(|touch| touch.moves || touch.new.is_none());
+        let gone = gone.filter_map(|touch| Some((base.join(touch.old.as_ref()?), Vec::new())));
+        let left = touches.iter().zip(results);
+        let left =
+            left.filter_map(|(touch, held)| Some((base.join(touch.new.as_ref()?), held?.bytes)));
+        gone.chain(left).collect()
     }
 }
 

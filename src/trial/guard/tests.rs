@@ -334,7 +334,7 @@ fn what_is_ignored_is_work_only_where_a_key_names_it() {
 }
 
 #[test]
-fn a_change_of_what_the_reference_patch_changes_is_no_change_of_how_tests_run() {
+fn what_the_reference_patch_makes_of_a_manifest_is_no_change_of_how_tests_run() {
     let base = Base::of(&["package.json"]);
     let patch = base.home.path().join("reference.patch");
     fs::write(
@@ -346,8 +346,10 @@ fn a_change_of_what_the_reference_patch_changes_is_no_change_of_how_tests_run() 
         reference_patch: Some(patch),
         ..task()
     };
-    let change = change("package.json", false, file());
-    assert_eq!(base.fate(&referenced, change.clone()), "carried");
-    let odd = "carried test_config_changed:package.json";
-    assert_eq!(base.fate(&task(), change), odd);
+    let same = change("package.json", false, file());
+    assert_eq!(base.fate(&referenced, same.clone()), "carried");
+    let told = "carried test_config_changed:package.json";
+    assert_eq!(base.fate(&task(), same), told);
+    let other = change("package.json", false, Now::Link(b"x".to_vec()));
+    assert_eq!(base.fate(&referenced, other), told);
 }
